@@ -1,0 +1,22 @@
+"""attnlab: run your own attention code, and be told line by line what became of every tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attnlab.run import Run
+
+if TYPE_CHECKING:
+    from attnlab.recording.api import record
+
+__all__ = ["Run", "record"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # torch is imported when something that needs it is asked for, so that `attnlab --help` is quick.
+    if name == "record":
+        from attnlab.recording.api import record
+
+        return record
+    raise AttributeError(f"module 'attnlab' has no attribute {name!r}")

@@ -1,0 +1,226 @@
+"""The function mode that sees every tensor operation, and writes down as little as it can while it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode, handle_torch_function
+
+from attnlab.recording.frames import TRAMPOLINE, Frames, Module, Site, Tag
+from attnlab.recording.tensors import Tensors
+from attnlab.recording.tracebacks import arrive_clean
+
+# The bounds of a record. A loop's first rounds are recorded in full and the rest is counted: an
+# operation at one place in one module is noted SITE_LIMIT times; a run has at most STEP_LIMIT steps.
+SITE_LIMIT = 64
+STEP_LIMIT = 10_000
+
+# A function of PyTorch that warns on behalf of a caller further up than its own counts four frames more
+# under a mode: itself twice, the two that lead here, and ours, less the one that stands for its caller.
+_NEAREST = 3
+_ADDED = 4
+
+_HANDLE = handle_torch_function.__code__
+_getframe = sys._getframe
+_gettrace = sys.gettrace
+_getprofile = sys.getprofile
+_len_modes = torch._C._len_torch_function_stack
+_grad = torch._C.is_grad_enabled
+
+
+def _getters(*names: str) -> list[Any]:
+    return [getattr(Tensor, name).__get__ for name in names]
+
+
+# Questions about a tensor, which make none and change none.
+_QUIET = frozenset(
+    [
+        *_getters("dtype", "device", "requires_grad", "grad_fn", "is_leaf", "ndim", "layout", "is_cuda", "is_cpu"),
+        *_getters("is_sparse", "is_quantized", "is_meta", "is_mps", "is_nested", "is_xpu", "itemsize", "nbytes"),
+        *_getters("_version", "_base", "output_nr"),
+        *[getattr(Tensor, name) for name in ("dim", "numel", "nelement", "ndimension", "stride", "storage_offset")],
+        *[getattr(Tensor, name) for name in ("data_ptr", "untyped_storage", "is_contiguous", "element_size")],
+        *[getattr(Tensor, name) for name in ("is_floating_point", "is_complex", "is_signed", "get_device")],
+        *[getattr(Tensor, name) for name in ("__hash__", "__dir__", "is_same_size")],
+        *[torch.is_tensor, torch.is_floating_point, torch.is_complex, torch.numel, torch.get_device],
+        *[torch.is_grad_enabled, torch.is_inference_mode_enabled],
+    ]
+)
+# These lead out of the world of tensors: no step either, but they may warn or fail.
+_LEAVING = frozenset(
+    [
+        *[getattr(Tensor, name) for name in ("__repr__", "__format__", "item", "tolist", "__bool__", "__float__")],
+        *[getattr(Tensor, name) for name in ("__int__", "__index__", "__complex__", "numpy", "__array__")],
+    ]
+)
+_SHAPE: Any = _getters("shape")[0]
+_SIZES = frozenset([_SHAPE, Tensor.size, Tensor.__len__])
+
+
+# One operation as it is noted, plain tuples to be quick: the function, what was passed by place and by
+# name, the site of the call and the user's, the module, the call's and the frame's number, grad mode.
+Noted: TypeAlias = "tuple[Any, Any, dict[str, Any] | None, Site, Site | None, Module | None, int, int, bool]"
+# What was noted, the numbers of the values that it made, and of those that it overwrote.
+Done: TypeAlias = "tuple[Noted, tuple[int, ...], tuple[int, ...]]"
+
+
+class RawSize(NamedTuple):
+    """A question for sizes: of which value, which axis (None: all), and where it was asked."""
+
+    value: int
+    axis: int | None
+    site: Site
+
+
+class Recorder(TorchFunctionMode):
+    """Records the tensor operations of this thread between `__enter__` and `__exit__`.
+
+    `numbers`: note statistics and a corner of every value. `own`: library folders that count as the
+    user's code. The record holds no tensor: see `finish.py` for how it becomes a Run.
+    """
+
+    def __init__(self, numbers: bool = False, own: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.tensors = Tensors(numbers)
+        self.frames = Frames(own, self.tensors.name)
+        self.steps: list[Done] = []
+        self.sizes: list[RawSize] = []
+        self.counted: dict[int, tuple[Any, Site | None, int]] = {}
+        self.failure: tuple[int, Noted] | None = None
+        self.lost: list[str] = []
+        # For an experiment: (index of the step, what was noted, its result) -> the result that the program gets.
+        self.nudge: Callable[[int, Noted, Any], Any] | None = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if kwargs is None:
+            kwargs = {}
+        frame: Any = _getframe(1)
+        if frame.f_code is _HANDLE:  # a function of PyTorch written in Python: it called here through two frames
+            frame = frame.f_back.f_back
+            if kwargs.get("_stacklevel", 0) > _NEAREST:
+                kwargs["_stacklevel"] += _ADDED
+        noted: Noted | None = None
+        call: Any = _plain
+        if func not in _QUIET:
+            try:
+                tag: Any = frame.f_trace
+                if tag.__class__ is not Tag or tag.owner is not self.frames:
+                    tag = self.frames.tag(frame)
+                site = (tag.sites.get(frame.f_lasti) if tag.own else None) or self.frames.site(frame)
+                if _gettrace() is None and _getprofile() is None:  # the program would be told of the frame
+                    call = site.call
+                noted = self._before(func, args, kwargs, site, tag)
+            except Exception as error:  # a fault of ours must never become the program's
+                self._lose(error)
+        try:
+            result = call(func, args, kwargs)
+        except BaseException as error:
+            if noted is not None:
+                self.failure = (id(error), noted)
+            hide(error, frame)
+            raise
+        if noted is not None:
+            if self.nudge is not None:
+                result = self.nudge(len(self.steps), noted, result)
+            self.end(noted, result, args, kwargs)
+        return result
+
+    def begin(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Noted | None:
+        """Note a call that the mode is not told of, made by `frame`."""
+        try:
+            return self._before(func, args, kwargs, self.frames.site(frame), self.frames.tag(frame))
+        except Exception as error:
+            self._lose(error)
+            return None
+
+    def end(self, noted: Noted, result: Any, args: Any, kwargs: Any) -> None:
+        """Note what came out of a call that was noted."""
+        try:
+            self._after(noted, result, args, kwargs)
+        except Exception as error:
+            self._lose(error)
+
+    def _before(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag) -> Noted | None:
+        """Note what is passed; None where this call is no step, or is past the bounds and only counted."""
+        if func in _SIZES:
+            if tag.own and len(self.sizes) < STEP_LIMIT:
+                self._ask(args, kwargs, site, tag)
+            return None
+        if func in _LEAVING:
+            return None
+        count = site.counts.get(tag.key, 0)
+        site.counts[tag.key] = count + 1
+        own = tag.own
+        user = site if own else tag.user
+        if count >= SITE_LIMIT or len(self.steps) >= STEP_LIMIT:
+            key = id(user)
+            self.counted[key] = (func, user, self.counted.get(key, (None, None, 0))[2] + 1)
+            return None
+        if own:
+            self.frames.calls = call = self.frames.calls + 1
+        else:
+            call = tag.call
+        module = tag.module
+        # A mode of the program's own, beneath this one, must not be asked when ours looks at tensors.
+        read = self.tensors.read if not _len_modes() else self.tensors.read_unseen
+        passed = read(args, module)
+        named = {name: read(arg, module) for name, arg in kwargs.items()} if kwargs else None
+        return (func, passed, named, site, user, module, call, tag.frame, _grad())
+
+    def _ask(self, args: Any, kwargs: Any, site: Site, tag: Tag) -> None:
+        axis = args[1] if len(args) > 1 else kwargs.get("dim")
+        if axis is None or isinstance(axis, int):
+            with torch._C.DisableTorchFunction():
+                self.sizes.append(RawSize(self.tensors.read(args[0], tag.module), axis, site))
+
+    def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any) -> None:
+        """Note what came out, and give the step its place in the record."""
+        steps = self.steps
+        step = len(steps)
+        func = noted[0]
+        writes = _WRITES.get(func)
+        if writes is None:
+            writes = _WRITES[func] = _may_write(func)
+        if writes or "out" in kwargs or _len_modes():
+            with torch._C.DisableTorchFunction():
+                before, found = self.tensors.overwrite((*args, *kwargs.values()), step)
+                found += [number for number in self.tensors.write(result, step) if number not in found]
+            steps.append((noted, tuple(found), tuple(before)))
+        else:
+            steps.append((noted, self.tensors.write(result, step), ()))
+
+    def _lose(self, error: Exception) -> None:
+        self.lost.append(f"{type(error).__name__}: {error}")
+
+
+_WRITES: dict[Any, bool] = {}
+
+
+def _may_write(func: Any) -> bool:
+    name: str = getattr(func, "__name__", "")
+    if name == "__set__" or name.startswith(("_foreach", "_fused", "__i", "__set")):
+        return True
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _plain(func: Any, args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)
+
+
+_HERE = __file__.removesuffix("mode.py")
+
+
+def hide(error: BaseException, frame: FrameType) -> None:
+    """Keep the frames that watching adds out of the traceback of `error`, on its way to `frame`."""
+    real = error.__traceback__
+    while real is not None:
+        code = real.tb_frame.f_code
+        if code.co_name != TRAMPOLINE and not code.co_filename.startswith(_HERE):
+            break
+        real = real.tb_next
+    arrive_clean(frame, real)

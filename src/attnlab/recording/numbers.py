@@ -1,0 +1,73 @@
+"""What is kept of a tensor's values: a corner, and statistics, taken so that the program cannot notice."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from attnlab.run import CORNER, STATISTICS, Numbers
+
+_C: Any = torch._C
+
+
+class RawNumbers(NamedTuple):
+    """A corner of at most CORNER × CORNER, and (mean, std, min, max, non-finite count) or None."""
+
+    corner: Tensor
+    statistics: tuple[float | None, float | None, float | None, float | None, int] | None
+
+
+def take(tensor: Tensor) -> RawNumbers | None:
+    """The corner and the statistics of a tensor; None where reading it could be noticed or makes no sense.
+
+    A read is an operation too: it would enter a trace that is being taken, be counted by a dispatch
+    mode or a profiler, or ask a tensor without data for its data.
+    """
+    if not _readable(tensor):
+        return None
+    with torch.no_grad():
+        plain = tensor.detach()
+        corner = plain[(0,) * (plain.dim() - 2)] if plain.dim() > 2 else plain
+        corner = corner[(slice(CORNER),) * corner.dim()].to("cpu", torch.float64, copy=True)
+        statistics = _statistics(plain) if 0 < plain.numel() <= STATISTICS else None
+    return RawNumbers(corner, statistics)
+
+
+def _readable(tensor: Tensor) -> bool:
+    kind: Any = tensor.__class__
+    return (
+        (kind is Tensor or kind is Parameter)
+        and tensor.layout is torch.strided
+        and tensor.device.type != "meta"
+        and not (tensor.is_complex() or tensor.is_quantized or tensor.is_nested)
+        and all(tensor.shape)
+        and _C._get_tracing_state() is None
+        and torch._C._len_torch_dispatch_stack() == 0
+        and _C._functorch.maybe_current_level() is None
+        and not _C._autograd._profiler_enabled()
+    )
+
+
+def _statistics(tensor: Tensor) -> tuple[float | None, float | None, float | None, float | None, int]:
+    numbers = tensor.to(torch.float64).flatten()
+    finite = numbers.isfinite()
+    missing = numbers.numel() - int(finite.sum())
+    if missing:
+        numbers = numbers[finite]
+    if not numbers.numel():
+        return None, None, None, None, missing
+    std, mean = torch.std_mean(numbers, correction=0)
+    low, high = torch.aminmax(numbers)
+    return float(mean), float(std), float(low), float(high), missing
+
+
+def finish(raw: RawNumbers | None) -> Numbers | None:
+    """The plain data of what was taken."""
+    if raw is None:
+        return None
+    corner = raw.corner.reshape(-1, raw.corner.shape[-1] if raw.corner.dim() else 1)
+    rows = tuple(tuple(row) for row in corner.tolist())
+    return Numbers(rows, *(raw.statistics or (None, None, None, None, None)))

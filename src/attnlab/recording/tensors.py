@@ -1,0 +1,207 @@
+"""Which tensor is this? Every tensor gets a number for each state it is in, and is not kept alive."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from attnlab.recording.frames import Module
+from attnlab.recording.numbers import RawNumbers, take
+
+_PLAIN = frozenset({int, float, bool, str, type(None)})
+_EXACT = frozenset({Tensor, Parameter})
+
+
+class Id(int):
+    """The number of a value, where an argument was a tensor."""
+
+    __slots__ = ()
+
+
+class Text(str):
+    """The text of an argument of another type; an object's own repr may be long, slow or unstable."""
+
+    __slots__ = ()
+
+
+class _Known(weakref.ref[Tensor]):
+    """A tensor that was seen, the count of writes to its memory then, and its number."""
+
+    __slots__ = ("number", "version")
+    number: Id
+    version: int
+
+
+class Tensors:
+    """The tensors of one recording. `numbers`: whether to note statistics and a corner of each.
+
+    Of the value `i` are kept: `shapes[i]`, `kinds[i]` (dtype, device), `makers[i]`, the step that made
+    it; and `origins`, `numbers` where there is something to say.
+    """
+
+    def __init__(self, numbers: bool) -> None:
+        self.shapes: list[tuple[int, ...]] = []
+        self.dtypes: list[torch.dtype] = []
+        self.devices: list[torch.device] = []
+        self.makers: list[int | None] = []
+        self.origins: dict[int, tuple[str, str]] = {}
+        self.numbers: dict[int, RawNumbers | None] = {}
+        self._known: dict[int, _Known] = {}
+        self._writes: dict[int, int] = {}
+        self._take = numbers
+
+    def read(self, arg: Any, module: Module | None) -> Any:
+        """An argument as it is noted: tensors as `Id`, plain values as they are, the rest by kind."""
+        kind = arg.__class__
+        if kind in _PLAIN:
+            return arg
+        if kind in _EXACT:
+            known = self._known.get(id(arg))
+            if known is not None and known() is arg and known.version == arg._version:
+                return known.number
+            return self._arrive(arg, module)
+        if kind is tuple or kind is list:
+            read = self.read
+            return tuple([read(item, module) for item in arg])
+        return self._read_other(arg, module)
+
+    def read_unseen(self, arg: Any, module: Module | None) -> Any:
+        """The same, without a tensor subclass or a mode of the program's being asked."""
+        with torch._C.DisableTorchFunction():
+            return self.read(arg, module)
+
+    def _read_other(self, arg: Any, module: Module | None) -> Any:
+        if isinstance(arg, Tensor):
+            with torch._C.DisableTorchFunction():
+                known = self._known.get(id(arg))
+                if known is not None and known() is arg and known.version == _version(arg):
+                    return known.number
+                return self._arrive(arg, module)
+        if isinstance(arg, (tuple, list)):  # torch.Size, named tuples
+            return tuple([self.read(item, module) for item in arg])
+        if isinstance(arg, slice):
+            return slice(*[self.read(item, module) for item in (arg.start, arg.stop, arg.step)])
+        if isinstance(arg, dict):
+            return tuple([self.read(item, module) for item in arg.values()])
+        kind: Any = arg.__class__
+        return Text(str(arg) if arg is Ellipsis or kind.__module__ == "torch" else kind.__name__)
+
+    def _arrive(self, tensor: Tensor, module: Module | None) -> Id:
+        """The number of a tensor that comes from elsewhere, or has changed since it was last seen."""
+        version = _version(tensor)
+        known = self._known.get(id(tensor))
+        if known is None or known() is not tensor:
+            number = self._note(tensor, version, None)
+            kind, name = _origin(tensor, module)
+            self.origins[number] = (kind, name)
+            return number
+        if known.version == version:  # an inference tensor, whose version has to be asked with care
+            return known.number
+        # Changed through another tensor on the same memory: the last write there made this state.
+        old = known.number
+        number = self._note(tensor, version, self._writes.get(_storage(tensor)))
+        if old in self.origins:
+            self.origins[number] = self.origins[old]
+        return number
+
+    def name(self, root: torch.nn.Module) -> None:
+        """Name the parameters and buffers of a module that were seen before it ran."""
+        for names, kind in ((root.named_parameters(), "parameter"), (root.named_buffers(), "buffer")):
+            for name, held in names:
+                known = self._known.get(id(held))
+                if known is not None and known() is held and not self.origins.get(known.number, ("", ""))[1]:
+                    self.origins[known.number] = (kind, name)
+
+    def write(self, result: Any, step: int) -> tuple[int, ...]:
+        """Note every tensor in a result as made by `step`; their numbers, in order."""
+        kind = result.__class__
+        if kind in _EXACT:
+            return (self._made(result, step),)
+        if kind in _PLAIN:
+            return ()
+        if isinstance(result, Tensor):
+            with torch._C.DisableTorchFunction():
+                return (self._made(result, step),)
+        if isinstance(result, dict):
+            result = tuple(result.values())
+        if isinstance(result, (tuple, list)):
+            return tuple([number for item in result for number in self.write(item, step)])
+        return ()
+
+    def _made(self, tensor: Tensor, step: int) -> Id:
+        version = _version(tensor)
+        known = self._known.get(id(tensor))
+        if known is not None and known.version == version and known() is tensor:
+            return known.number  # handed back as it is: `x.contiguous()`, or noted as overwritten
+        return self._note(tensor, version, step)
+
+    def overwrite(self, args: Any, step: int) -> tuple[list[int], list[int]]:
+        """The tensors among the arguments that `step` has written into: their numbers before and after."""
+        before: list[int] = []
+        after: list[int] = []
+        for arg in args:
+            if isinstance(arg, Tensor):
+                known = self._known.get(id(arg))
+                if known is not None and known() is arg and known.version != _version(arg):
+                    before.append(known.number)
+                    self._writes[_storage(arg)] = step
+                    number = self._note(arg, _version(arg), step)
+                    if known.number in self.origins:
+                        self.origins[number] = self.origins[known.number]
+                    after.append(number)
+            elif isinstance(arg, (list, tuple)):
+                nested = self.overwrite(arg, step)
+                before += nested[0]
+                after += nested[1]
+        return before, after
+
+    def _note(self, tensor: Tensor, version: int, step: int | None) -> Id:
+        number = Id(len(self.shapes))
+        self.shapes.append(tensor.shape)
+        self.dtypes.append(tensor.dtype)
+        self.devices.append(tensor.device)
+        self.makers.append(step)
+        known = _Known(tensor)
+        known.number = number
+        known.version = version
+        self._known[id(tensor)] = known
+        if self._take:
+            self.numbers[number] = take(tensor)
+        return number
+
+
+def _version(tensor: Tensor) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # inference tensors count no versions
+        return 0
+
+
+def _storage(tensor: Tensor) -> int:
+    try:
+        return tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError):  # sparse and functional tensors have none
+        return 0
+
+
+def _origin(tensor: Tensor, module: Module | None) -> tuple[str, str]:
+    """Kind and qualified name of a tensor that no step made."""
+    kind = "parameter" if isinstance(tensor, Parameter) else "input"
+    owner = None if module is None else module.ref()
+    root = None if module is None else module.root()
+    if module is None or owner is None or root is None:
+        return kind, ""
+    prefix = f"{module.path}." if module.path else ""
+    for names, found in ((owner._parameters, "parameter"), (owner._buffers, "buffer")):
+        for name, held in names.items():
+            if held is tensor:
+                return found, prefix + name
+    for names, found in ((root.named_parameters(), "parameter"), (root.named_buffers(), "buffer")):
+        for name, held in names:
+            if held is tensor:
+                return found, name
+    return kind, ""
