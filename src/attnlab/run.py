@@ -243,8 +243,8 @@ class Run:
     """The frozen record of one execution. See the module's docstring for its parts.
 
     `seconds` is the wall time of the program itself, from when it had imported torch; `exit_code` what it
-    would have exited with (None for a block or a call); `lost` what attnlab failed to note, a fault of its
-    own. Made by `attnlab.record` and `Run.from_json`.
+    exited with (None where that is not known, and for a block or a call); `lost` what attnlab failed to
+    note, a fault of its own. Made by `attnlab.record` and `Run.from_json`.
     """
 
     program: Program
@@ -265,7 +265,7 @@ class Run:
         return object.__new__(Run)
 
     @staticmethod
-    def empty(program: Program, error: tuple[str, str] | None, exit_code: int, seconds: float) -> Run:
+    def empty(program: Program, error: tuple[str, str] | None, exit_code: int | None, seconds: float) -> Run:
         """The Run of a program that never imported torch. `error`: type and message."""
         ended = None if error is None else Error(*error, failed=None, line=None, file=None)
         return Run(program, "", (), (), (), (), {}, ended, exit_code, seconds, ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -63,9 +64,19 @@ class Name(NamedTuple):
     swapped: bool
 
 
+@dataclass(frozen=True)
+class Outside:
+    """Stands for a call whose inside is not seen, where a step needs a function."""
+
+    op: str
+    function: str
+
+
 @cache
 def name(func: Any) -> Name:
     """The names of a function that PyTorch passed to the mode."""
+    if isinstance(func, Outside):
+        return Name(func.op, func.function, False, False)
     raw: str = getattr(func, "__name__", type(func).__name__)
     if raw in ("__get__", "__set__"):  # a property of a tensor: x.T, x.data = y
         raw = func.__self__.__name__

@@ -5,6 +5,7 @@
 - Dynamo would trace the mode into the compiled code and guard on it: ours is off while compiled code
   runs, and the call is noted as one step from outside.
 - A tracer names what it traces after the variables of the frame that called the operation: ours is off.
+- Anomaly detection keeps the stack of every operation, as text: our frames are taken out.
 - Scripted and traced functions run without telling a mode: their call is noted as one step too.
 
 All of it is undone when the recording ends.
@@ -13,6 +14,7 @@ All of it is undone when the recording ends.
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -22,6 +24,8 @@ import torch.overrides
 
 from attnlab.recording.imports import when_imported
 from attnlab.recording.mode import Noted, Recorder, hide
+from attnlab.recording.operations import Outside
+from attnlab.recording.tracebacks import without_added
 
 _C: Any = torch._C
 _OVERRIDES: Any = torch.overrides
@@ -32,16 +36,7 @@ _TRACERS = (
 )
 
 
-class Compiled:
-    """Stands for a call of a compiled or scripted function where a step needs a function."""
-
-    def __init__(self, name: str, home: str) -> None:
-        self.__name__ = name
-        self.__module__ = home
-
-
-_COMPILED = Compiled("compiled", "torch.compile")
-_SCRIPTED = Compiled("scripted", "torch.jit")
+_SCRIPTED = Outside("scripted", "torch.jit.script")
 
 
 class Watching:
@@ -54,6 +49,7 @@ class Watching:
 
     def __enter__(self) -> Watching:
         self._undo.append(when_imported("torch._dynamo.eval_frame", self._patch_dynamo))
+        self._undo.append(when_imported("torch.fx.traceback", self._patch_stacks))
         for kind in (_C.ScriptFunction, _C.ScriptMethod):
             self._replace(kind, "__call__", self._scripted(kind.__call__))
         for owner, name in _TRACERS:
@@ -117,11 +113,23 @@ class Watching:
 
         self._replace(eval_frame, "_maybe_set_eval_frame", maybe_set_eval_frame)
 
+    def _patch_stacks(self) -> None:
+        home: Any = sys.modules["torch.fx.traceback"]
+        real = home.format_stack
+
+        def format_stack() -> list[str]:
+            if home.should_preserve_node_meta:
+                return real()
+            return traceback.format_list(without_added(traceback.extract_stack()[:-1]))
+
+        self._replace(home, "format_stack", format_stack)
+
     def _enter(self, frame: FrameType) -> None:
         noted = None
         if not self._compiled:
             passed = frame.f_locals
-            noted = self._recorder.begin(_COMPILED, passed["args"], passed["kwargs"], frame)
+            name = getattr(passed.get("fn"), "__name__", "function")
+            noted = self._recorder.begin(Outside("compiled", f"torch.compile.{name}"), passed["args"], passed["kwargs"], frame)
             self._pause()
         self._compiled.append((frame, noted))
 

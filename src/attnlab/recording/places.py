@@ -90,6 +90,12 @@ class File:
                 return (names[next(i for i, item in enumerate(parent.elts) if item is node)],)
         return ()
 
+    def whole(self, node: ast.AST) -> ast.AST:
+        """What is shown for a node: of `scores[mask] = 0`, where only `scores[mask]` is at work, the statement."""
+        parent = self._parents.get(node)
+        stores = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        return parent if stores and isinstance(parent, (ast.Assign, ast.AugAssign)) else node
+
     def stored(self, node: ast.Subscript) -> str:
         """The text of what is put into a subscript; empty where it has no text of its own."""
         parent = self._parents.get(node)
@@ -116,7 +122,7 @@ class Place:
     def __init__(self, file: File, name: str, key: Key, code: CodeType) -> None:
         self._file = file
         self.node = file.find(key)
-        span = file.span(name, _key(self.node) if self.node is not None else key)
+        span = file.span(name, key if self.node is None else _key(file.whole(self.node)))
         targets = () if self.node is None else file.targets(self.node)
         self.source = Source(span, file.text(span), targets, code.co_qualname)
 

@@ -1,8 +1,7 @@
-"""Running a script or a module as `python FILE` and `python -m MODULE` do, and recording it.
+"""Running a script or a module within this process, as `python FILE` and `python -m MODULE` do, and recording it.
 
-The program gets a `__main__` of its own, its arguments, its folder first on the path; its exception is
-shown by the excepthook that it may have set, and its exit code is handed back. torch is imported when
-the program imports it, not before.
+For experiments: the program gets a `__main__` of its own, its arguments, its folder first on the path,
+and texts in the place of files. A program that is only watched runs by itself: see `attnlab/hook/`.
 """
 
 from __future__ import annotations
@@ -11,17 +10,14 @@ import io
 import os
 import runpy
 import sys
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.machinery import SourceFileLoader
-from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
 
-from attnlab.recording.imports import when_imported
+from attnlab.recording.session import Session
 from attnlab.run import Program, Run
 
 
@@ -35,12 +31,11 @@ class NoProgram(Exception):
 
 
 class Outcome:
-    """How a program ended: the exit code, or the signal to die by, and whether this is still its process."""
+    """How a program ended: its exit code, and the exception that left it."""
 
     def __init__(self) -> None:
         self.code = 0
         self.error: BaseException | None = None
-        self.interrupted = False
 
 
 class Halt(BaseException):
@@ -52,16 +47,12 @@ class Conditions:
     """How to run a program.
 
     `numbers`   note statistics and a corner of every value
-    `leaving`   the process ends after this, so its threads are waited for just as Python does then
     `texts`     texts to run in the place of files: what an experiment changed
-    `on_torch`  called when the program has imported torch, before anything is recorded
     `on_start`  called with the recorder before it records
     """
 
     numbers: bool = True
-    leaving: bool = False
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
-    on_torch: Callable[[], None] | None = None
     on_start: Callable[[Any], None] | None = None
 
 
@@ -72,62 +63,19 @@ def run_program(program: Program, conditions: Conditions) -> tuple[Run, Outcome]
     would show it, and is in the outcome.
     """
     start = _prepare(program, conditions.texts)
-    session = _Session(program, conditions)
+    session = Session(program, conditions.numbers, on_start=conditions.on_start)
     outcome = Outcome()
     process = os.getpid()
-    undo = when_imported("torch", session.begin)
+    session.wait_for_torch()
     try:
         start()
     except Halt:
         pass
     except BaseException as error:
         _ended(error, outcome)
-    finally:
-        undo()
-        if program.kind == "script":
-            for name in ("__file__", "__cached__"):  # Python takes them away again when the script has ended
-                sys.modules["__main__"].__dict__.pop(name, None)
-        if os.getpid() != process:  # a child that the program forked came back here: it is not the one watched
-            raise SystemExit(outcome.code)
-    if conditions.leaving:
-        _shutdown()
-    return session.finish(outcome), outcome
-
-
-class _Session:
-    """The recording of one program, from the moment when it has imported torch."""
-
-    def __init__(self, program: Program, conditions: Conditions) -> None:
-        self._program = program
-        self._conditions = conditions
-        self._recorder: Any = None
-        self._watching: Any = None
-        self._finish: Any = None
-        self._began = time.perf_counter()
-
-    def begin(self) -> None:
-        from attnlab.recording.finish import finish
-        from attnlab.recording.mode import Recorder
-        from attnlab.recording.outside import Watching
-
-        self._finish = finish  # loaded now, for whoever is forked off here
-        if self._conditions.on_torch is not None:
-            self._conditions.on_torch()
-        self._recorder = Recorder(self._conditions.numbers, _own(self._program))
-        if self._conditions.on_start is not None:
-            self._conditions.on_start(self._recorder)
-        self._watching = Watching(self._recorder)
-        self._watching.__enter__()
-        self._began = time.perf_counter()
-
-    def finish(self, outcome: Outcome) -> Run:
-        seconds = time.perf_counter() - self._began
-        error = outcome.error
-        if self._recorder is None:
-            told = None if error is None else (type(error).__name__, str(error))
-            return Run.empty(self._program, told, outcome.code, seconds)
-        self._watching.__exit__()
-        return self._finish(Run.unfinished(), self._recorder, self._program, error, outcome.code, seconds)
+    if os.getpid() != process:  # a child that the program forked came back here: it is not the one watched
+        raise SystemExit(outcome.code)
+    return session.finish(outcome.error, outcome.code), outcome
 
 
 def check(program: Program) -> None:
@@ -164,7 +112,6 @@ def _prepare(program: Program, texts: Mapping[str, str]) -> Callable[[], None]:
     return lambda: _run_script(text, program.name)
 
 
-_shutdown: Any = getattr(threading, "_shutdown")  # noqa: B009 - no stub has it; what Python runs at its end
 _run_module: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009 - no stub has it; what `python -m` runs
 
 
@@ -185,20 +132,6 @@ def _main() -> ModuleType:
     return main
 
 
-def _own(program: Program) -> tuple[str, ...]:
-    """Folders that are the user's own code wherever they lie: the package that `-m` runs."""
-    if program.kind != "module":
-        return ()
-    try:
-        spec = find_spec(program.name.partition(".")[0])
-    except (ImportError, ValueError):
-        return ()
-    if spec is None:
-        return ()
-    folders = spec.submodule_search_locations
-    return tuple(f"{folder}/" for folder in folders) if folders else (spec.origin or "\0",)
-
-
 def _ended(error: BaseException, outcome: Outcome) -> None:
     """Do what Python does when an exception leaves the program."""
     if isinstance(error, SystemExit):
@@ -206,7 +139,6 @@ def _ended(error: BaseException, outcome: Outcome) -> None:
         return
     outcome.error = error
     outcome.code = 1
-    outcome.interrupted = isinstance(error, KeyboardInterrupt)
     trace = program_part(error.__traceback__)
     error.__traceback__ = trace
     _flush()

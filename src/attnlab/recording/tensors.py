@@ -61,7 +61,7 @@ class Tensors:
             return arg
         if kind in _EXACT:
             known = self._known.get(id(arg))
-            if known is not None and known() is arg and known.version == arg._version:
+            if known is not None and known() is arg and known.version == _version(arg):
                 return known.number
             return self._arrive(arg, module)
         if kind is tuple or kind is list:
@@ -161,7 +161,7 @@ class Tensors:
 
     def _note(self, tensor: Tensor, version: int, step: int | None) -> Id:
         number = Id(len(self.shapes))
-        self.shapes.append(tensor.shape)
+        self.shapes.append(_ragged(tensor) if tensor.is_nested else tensor.shape)
         self.dtypes.append(tensor.dtype)
         self.devices.append(tensor.device)
         self.makers.append(step)
@@ -179,6 +179,18 @@ def _version(tensor: Tensor) -> int:
         return tensor._version
     except RuntimeError:  # inference tensors count no versions
         return 0
+
+
+def _ragged(tensor: Tensor) -> tuple[int, ...]:
+    """The shape of a nested tensor; a size that is not the same for all its items is told as -1."""
+    sizes: list[int] = []
+    for axis in range(tensor.dim()):
+        try:
+            size = tensor.size(axis)
+        except RuntimeError:
+            size = -1
+        sizes.append(size if type(size) is int else -1)
+    return tuple(sizes)
 
 
 def _storage(tensor: Tensor) -> int:

@@ -9,8 +9,13 @@ the exception arrives in the frame that made the call: Python reports that momen
 from __future__ import annotations
 
 import sys
+from traceback import FrameSummary
 from types import FrameType, TracebackType
 from typing import Any
+
+from attnlab.recording.frames import TRAMPOLINE
+
+_HERE = __file__.removesuffix("tracebacks.py")
 
 
 def arrive_clean(frame: FrameType, real: TracebackType | None) -> None:
@@ -31,6 +36,20 @@ def arrive_clean(frame: FrameType, real: TracebackType | None) -> None:
 
     frame.f_trace = watch
     sys.settrace(_ignore)
+
+
+def without_added(stack: list[FrameSummary]) -> list[FrameSummary]:
+    """A stack, outermost frame first, without the frames that watching adds."""
+    found: list[FrameSummary] = []
+    for frame in stack:
+        if frame.name == TRAMPOLINE:
+            continue
+        if frame.filename.startswith(_HERE):
+            if found and found[-1].name == "handle_torch_function":
+                del found[-2:]  # what led here from a function of PyTorch written in Python, which runs again below
+            continue
+        found.append(frame)
+    return found
 
 
 def _ignore(*_: object) -> None:

@@ -24,40 +24,14 @@ SMALL = 1 << 20
 # How many layout steps are run again behind one value.
 DEPTH = 64
 # Steps whose result is another view of what they read: they alone change strides.
-LAYOUT = frozenset(
-    [
-        "transpose",
-        "permute",
-        "T",
-        "mT",
-        "t",
-        "H",
-        "mH",
-        "movedim",
-        "view",
-        "reshape",
-        "view_as",
-        "reshape_as",
-        "flatten",
-        "unflatten",
-        "expand",
-        "expand_as",
-        "broadcast_to",
-        "unsqueeze",
-        "squeeze",
-        "getitem",
-        "narrow",
-        "select",
-        "chunk",
-        "split",
-        "split_with_sizes",
-        "tensor_split",
-        "unbind",
-        "detach",
-        "contiguous",
-        "diagonal",
-    ]
-)
+# fmt: off
+LAYOUT = frozenset([
+    "transpose", "permute", "T", "mT", "t", "H", "mH", "movedim", "view", "reshape", "view_as", "reshape_as",
+    "flatten", "unflatten", "expand", "expand_as", "broadcast_to", "unsqueeze", "squeeze", "getitem", "narrow",
+    "select", "chunk", "split", "split_with_sizes", "tensor_split", "unbind", "detach", "contiguous", "diagonal",
+])
+# fmt: on
+# Of these, the ones that make more elements.
 GROWING = frozenset(["expand", "expand_as", "broadcast_to"])
 
 
@@ -81,20 +55,22 @@ class Trials:
         return done
 
     def _at_most(self, steps: Sequence[Step]) -> float:
-        """A bound on the elements that the steps can make: each of one operand with each of another, as often as asked."""
+        """A bound on the elements that the steps can make: each of one operand with each of another."""
         values = self._values(steps)
         if any(value.device != "cpu" for value in values):  # a kernel of another device may know other dtypes
             return math.inf
         sizes = sorted((max(1, math.prod(value.shape)) for value in values), reverse=True)
         crossed = math.prod(sizes if steps[-1].op == "einsum" else sizes[:2])
-        asked = [size for step in steps if step.op not in LAYOUT - GROWING for o in step.operands for size in _ints(o.arg)]
+        growing = [step for step in steps if step.op not in LAYOUT - GROWING]
+        asked = [size for step in growing for operand in step.operands for size in _ints(operand.arg)]
         return crossed * math.prod(size for size in asked if size > 1)
 
     def _elements(self, steps: Sequence[Step], results: Sequence[Sequence[tuple[int, ...]]]) -> float:
         values = self._values(steps)
         if any(value.device != "cpu" for value in values):
             return math.inf
-        return sum(math.prod(value.shape) for value in values) + sum(math.prod(shape) for made in results for shape in made)
+        shapes = [value.shape for value in values] + [shape for made in results for shape in made]
+        return sum(map(math.prod, shapes))
 
     def _values(self, steps: Sequence[Step]) -> list[Value]:
         return [self._run.values[ref] for step in steps for ref in step.refs if ref < len(self._run.values)]

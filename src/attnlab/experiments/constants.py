@@ -1,0 +1,223 @@
+"""The numbers in a source file that can be set, and source texts with changes made in them."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import keyword
+from collections.abc import Iterable, Iterator, Mapping
+
+from attnlab.experiments.changes import BadChange, Change, Constant, Replace, SetConstant
+
+# Of several constants with one name, the one that decides: what is assigned or passed wins over a default.
+_RANK = {"name": 0, "option": 1, "field": 2, "item": 2, "keyword": 3, "default": 4, "argument": 5}
+
+
+def find(sources: Mapping[str, str]) -> tuple[Constant, ...]:
+    """Every constant in the files, in the order in which they stand."""
+    found: list[Constant] = []
+    for file, text in sources.items():
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        lines = text.splitlines()
+        numbers = {
+            _place(node, lines): (name, kind, node) for name, kind, node in _named(tree) if _number(node) is not None
+        }
+        for (line, col, end_col), (name, kind, node) in sorted(numbers.items()):
+            value = _number(node)
+            if value is not None and node.lineno == node.end_lineno:
+                found.append(Constant(name, value, kind, file, line, col, end_col))
+    return tuple(found)
+
+
+def choose(constants: Iterable[Constant], name: str) -> Constant:
+    """The constant that `--set NAME=…` means; `NAME@LINE` chooses among several. Raises `BadChange`."""
+    constants = list(constants)
+    plain, at, line = name.partition("@")
+    plain = plain.replace("-", "_")
+    named = [item for item in constants if item.name == plain]
+    if at:
+        named = [item for item in named if str(item.line) == line]
+    if not named:
+        names = sorted({item.name for item in constants if item.kind != "argument"})
+        near = difflib.get_close_matches(plain, names, 1)
+        raise BadChange("change.unknown", name=name, near=near[0] if near else "", names=", ".join(names) or "—")
+    best = min(_RANK[item.kind] for item in named)
+    named = [item for item in named if _RANK[item.kind] == best]
+    if len(named) > 1:
+        lines = ", ".join(str(item.line) for item in named)
+        raise BadChange("change.several", name=name, lines=lines, first=f"{plain}@{named[0].line}")
+    return named[0]
+
+
+def value(constant: Constant, text: str) -> int | float:
+    """The number that a person wrote for a constant. Raises `BadChange` where it cannot be one.
+
+    A size is a whole number from 1; a constant that was no whole number takes any.
+    """
+    whole = isinstance(constant.value, int)
+    try:
+        number = int(text) if whole else float(text)
+    except ValueError:
+        raise BadChange("change.whole" if whole else "change.number", name=constant.name, asked=text) from None
+    if whole and number < 1 <= constant.value:
+        raise BadChange("change.whole", name=constant.name, asked=text)
+    return number
+
+
+def apply(sources: Mapping[str, str], changes: Iterable[Change], main: str) -> dict[str, str]:
+    """The files whose text the changes alter, with their new texts. Raises `BadChange`.
+
+    A `Replace` is looked for in the file `main` first, then in the others.
+    """
+    edits: dict[str, list[tuple[int, int, int, str]]] = {}
+    for change in changes:
+        if isinstance(change, SetConstant):
+            place = change.constant
+            edits.setdefault(place.file, []).append((place.line, place.col, place.end_col, repr(change.value)))
+    texts: dict[str, str] = {}
+    for file, places in edits.items():
+        lines = sources[file].splitlines(keepends=True)
+        for line, col, end_col, new in sorted(places, reverse=True):
+            lines[line - 1] = lines[line - 1][:col] + new + lines[line - 1][end_col:]
+        texts[file] = "".join(lines)
+    for change in changes:
+        if isinstance(change, Replace):
+            file, text = _replace({**sources, **texts}, change, main)
+            texts[file] = text
+    return texts
+
+
+def _replace(sources: Mapping[str, str], change: Replace, main: str) -> tuple[str, str]:
+    _check_expression(change.new)
+    for file in sorted(sources, key=lambda name: name != main):
+        text = sources[file]
+        places = list(_occurrences(text, change.old))
+        if change.line is not None:
+            places = [place for place in places if text.count("\n", 0, place) + 1 == change.line]
+        if len(places) > 1:
+            lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+            raise BadChange("change.often", old=change.old, lines=lines)
+        if places:
+            new = text[: places[0]] + change.new + text[places[0] + len(change.old) :]
+            try:
+                ast.parse(new)
+            except SyntaxError as error:
+                raise BadChange("change.python", new=change.new, reason=error.msg) from None
+            return file, new
+    where = "" if change.line is None else f":{change.line}"
+    raise BadChange("change.absent", old=change.old, where=main + where)
+
+
+def _check_expression(text: str) -> None:
+    try:
+        ast.parse(text.strip())
+    except (SyntaxError, ValueError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise BadChange("change.python", new=text, reason=reason) from None
+
+
+def _occurrences(text: str, old: str) -> Iterator[int]:
+    """Where `old` stands as code of its own: not inside a longer name, a string or a comment."""
+    code = _code_only(text)
+    place = code.find(old)
+    while place >= 0:
+        before, after = code[place - 1 : place], code[place + len(old) : place + len(old) + 1]
+        if not (_joins(before, old[:1]) or _joins(old[-1:], after)):
+            yield place
+        place = code.find(old, place + 1)
+
+
+def _joins(left: str, right: str) -> bool:
+    return bool(left and right) and (left + right).replace("_", "a").isalnum()
+
+
+def _code_only(text: str) -> str:
+    """The text with every comment blanked out."""
+    import io
+    import tokenize
+
+    lines = text.splitlines(keepends=True)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                row, col = token.start
+                lines[row - 1] = (
+                    lines[row - 1][:col] + " " * len(token.string) + lines[row - 1][col + len(token.string) :]
+                )
+    except (tokenize.TokenError, IndentationError):
+        return text
+    return "".join(lines)
+
+
+def _named(tree: ast.AST) -> Iterator[tuple[str, str, ast.expr]]:
+    """(name, kind, expression) of everything that gives a name to an expression, in any order."""
+    fields = {id(item) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for item in node.body}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[target]):
+                yield from _assigned(target, node.value, "field" if id(node) in fields else "name")
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as item):
+                yield name, "field" if id(node) in fields else "name", item
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                yield from _defaults(node.args)
+            case ast.Call():
+                yield from _arguments(node)
+            case ast.Dict():
+                for key, item in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        yield key.value, "item", item
+            case _:
+                pass
+
+
+def _assigned(target: ast.expr, item: ast.expr, kind: str) -> Iterator[tuple[str, str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, kind, item
+    elif isinstance(target, ast.Attribute):
+        yield target.attr, kind, item
+    elif isinstance(target, ast.Tuple) and isinstance(item, ast.Tuple) and len(target.elts) == len(item.elts):
+        for name, part in zip(target.elts, item.elts, strict=True):
+            yield from _assigned(name, part, kind)
+
+
+def _defaults(args: ast.arguments) -> Iterator[tuple[str, str, ast.expr]]:
+    places = [*args.posonlyargs, *args.args]
+    for name, item in zip(places[len(places) - len(args.defaults) :], args.defaults, strict=True):
+        yield name.arg, "default", item
+    for name, item in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if item is not None:
+            yield name.arg, "default", item
+
+
+def _arguments(call: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
+    callee = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if callee == "add_argument":
+        options = [item.value for item in call.args if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+        long = next((item for item in options if item.startswith("--")), options[0] if options else "")
+        for word in call.keywords:
+            if word.arg == "default" and long:
+                yield long.lstrip("-").replace("-", "_"), "option", word.value
+        return
+    for place, item in enumerate(call.args):
+        yield f"{callee}[{place}]", "argument", item
+    for word in call.keywords:
+        if word.arg and not keyword.iskeyword(word.arg):
+            yield word.arg, "keyword", word.value
+
+
+def _number(node: ast.expr) -> int | float | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value  # pyright: ignore[reportReturnType]
+    return None
+
+
+def _place(node: ast.expr, lines: list[str]) -> tuple[int, int, int]:
+    row = lines[node.lineno - 1].encode()
+    col = len(row[: node.col_offset].decode(errors="ignore"))
+    return node.lineno, col, len(row[: node.end_col_offset or 0].decode(errors="ignore"))

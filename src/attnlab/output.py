@@ -1,0 +1,54 @@
+"""Where attnlab's words go: a file, or the stdout that it was started with, whatever the program does to its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import IO
+
+from attnlab.experiments.server import out_of_the_way
+
+WIDEST = 120
+
+
+def open_output(name: str) -> IO[str]:
+    """A file to write to, under a number that the program's own files do not get."""
+    return open(name, "w", encoding="utf-8", opener=_opened)
+
+
+def own_stdout() -> IO[str] | None:
+    """The stdout of this moment; None where the process was started with it closed."""
+    try:
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        return open(out_of_the_way(os.dup(1)), "w", encoding=encoding, errors="replace")
+    except OSError:
+        return None
+
+
+def _opened(name: str, flags: int) -> int:
+    return out_of_the_way(os.open(name, flags, 0o666))
+
+
+def say(stdout: IO[str], text: str) -> None:
+    """Write what there is to say, after everything that the program has printed."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # the program closed or replaced it
+            pass
+    try:
+        with stdout:
+            stdout.write(text)
+    except BrokenPipeError:  # `attnlab explain FILE | head`
+        pass
+
+
+def width() -> int:
+    """Columns to write in: the terminal's, at most `WIDEST`."""
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
+def colour(stdout: IO[str]) -> bool:
+    """Whether to write in colour: to a terminal, unless NO_COLOR says otherwise."""
+    return stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
