@@ -10,6 +10,8 @@ from attnlab.run import Error, Numbers, Run, Step, Value
 
 # A difference in values below this share of their size is rounding, not a change.
 ROUNDING = 1e-5
+# What such a tensor holds is left over from before.
+_LEFT_OVER = frozenset(("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def compare(a: Run, b: Run, printed: tuple[str, str] = ("", "")) -> Comparison:
     pairs = align(a, b)
     moved: list[Moved] = []
     for pair in pairs:
+        if a.steps[pair.a].op in _LEFT_OVER:
+            continue
         for one, other in zip(a.steps[pair.a].results, b.steps[pair.b].results, strict=False):
             change = _moved(pair, a.values[one], b.values[other])
             if change is not None:

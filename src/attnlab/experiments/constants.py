@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import difflib
 import keyword
+import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 
 from attnlab.experiments.changes import BadChange, Change, Constant, Replace, SetConstant
@@ -18,16 +20,19 @@ def find(sources: Mapping[str, str]) -> tuple[Constant, ...]:
     found: list[Constant] = []
     for file, text in sources.items():
         try:
-            tree = ast.parse(text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             continue
-        lines = text.splitlines()
+        lines = text.split("\n")  # as Python counts them: other ends of lines may stand in a string
         numbers = {
-            _place(node, lines): (name, kind, node) for name, kind, node in _named(tree) if _number(node) is not None
+            (*_place(node, lines), name): (kind, node) for name, kind, node in _named(tree) if _number(node) is not None
         }
-        for (line, col, end_col), (name, kind, node) in sorted(numbers.items()):
+        for (line, col, end_col, name), (kind, node) in sorted(numbers.items(), key=lambda item: item[0]):
             value = _number(node)
-            if value is not None and node.lineno == node.end_lineno:
+            # Inside an f-string, Python 3.11 tells places that are not true.
+            if value is not None and node.lineno == node.end_lineno and _reads(lines[line - 1][col:end_col], value):
                 found.append(Constant(name, value, kind, file, line, col, end_col))
     return tuple(found)
 
@@ -43,7 +48,9 @@ def choose(constants: Iterable[Constant], name: str) -> Constant:
     if not named:
         names = sorted({item.name for item in constants if item.kind != "argument"})
         near = difflib.get_close_matches(plain, names, 1)
-        raise BadChange("change.unknown", name=name, near=near[0] if near else "", names=", ".join(names) or "—")
+        if near:
+            raise BadChange("change.near", name=name, near=near[0])
+        raise BadChange("change.unknown", name=name, names=", ".join(names) or "—")
     best = min(_RANK[item.kind] for item in named)
     named = [item for item in named if _RANK[item.kind] == best]
     if len(named) > 1:
@@ -60,7 +67,9 @@ def value(constant: Constant, text: str) -> int | float:
     whole = isinstance(constant.value, int)
     try:
         number = int(text) if whole else float(text)
-    except ValueError:
+        if not math.isfinite(number):  # `inf` is no Python
+            raise ValueError
+    except (ValueError, OverflowError):
         raise BadChange("change.whole" if whole else "change.number", name=constant.name, asked=text) from None
     if whole and number < 1 <= constant.value:
         raise BadChange("change.whole", name=constant.name, asked=text)
@@ -79,10 +88,10 @@ def apply(sources: Mapping[str, str], changes: Iterable[Change], main: str) -> d
             edits.setdefault(place.file, []).append((place.line, place.col, place.end_col, repr(change.value)))
     texts: dict[str, str] = {}
     for file, places in edits.items():
-        lines = sources[file].splitlines(keepends=True)
+        lines = sources[file].split("\n")
         for line, col, end_col, new in sorted(places, reverse=True):
             lines[line - 1] = lines[line - 1][:col] + new + lines[line - 1][end_col:]
-        texts[file] = "".join(lines)
+        texts[file] = "\n".join(lines)
     for change in changes:
         if isinstance(change, Replace):
             file, text = _replace({**sources, **texts}, change, main)
@@ -91,65 +100,58 @@ def apply(sources: Mapping[str, str], changes: Iterable[Change], main: str) -> d
 
 
 def _replace(sources: Mapping[str, str], change: Replace, main: str) -> tuple[str, str]:
-    _check_expression(change.new)
     for file in sorted(sources, key=lambda name: name != main):
         text = sources[file]
         places = list(_occurrences(text, change.old))
         if change.line is not None:
             places = [place for place in places if text.count("\n", 0, place) + 1 == change.line]
         if len(places) > 1:
-            lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+            lines = ", ".join(dict.fromkeys(str(text.count("\n", 0, place) + 1) for place in places))
             raise BadChange("change.often", old=change.old, lines=lines)
         if places:
             new = text[: places[0]] + change.new + text[places[0] + len(change.old) :]
             try:
-                ast.parse(new)
-            except SyntaxError as error:
-                raise BadChange("change.python", new=change.new, reason=error.msg) from None
+                compile(new, file, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError) as error:
+                reason = error.msg if isinstance(error, SyntaxError) else str(error)
+                raise BadChange("change.python", new=change.new, reason=reason) from None
             return file, new
     where = "" if change.line is None else f":{change.line}"
     raise BadChange("change.absent", old=change.old, where=main + where)
 
 
-def _check_expression(text: str) -> None:
-    try:
-        ast.parse(text.strip())
-    except (SyntaxError, ValueError) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise BadChange("change.python", new=text, reason=reason) from None
-
-
 def _occurrences(text: str, old: str) -> Iterator[int]:
     """Where `old` stands as code of its own: not inside a longer name, a string or a comment."""
-    code = _code_only(text)
-    place = code.find(old)
+    inside = _no_code(text)
+    place = text.find(old) if old else -1
     while place >= 0:
-        before, after = code[place - 1 : place], code[place + len(old) : place + len(old) + 1]
-        if not (_joins(before, old[:1]) or _joins(old[-1:], after)):
+        before, after = text[place - 1 : place], text[place + len(old) : place + len(old) + 1]
+        if not (_joins(before, old[:1]) or _joins(old[-1:], after) or any(a < place < b for a, b in inside)):
             yield place
-        place = code.find(old, place + 1)
+        place = text.find(old, place + 1)
 
 
 def _joins(left: str, right: str) -> bool:
     return bool(left and right) and (left + right).replace("_", "a").isalnum()
 
 
-def _code_only(text: str) -> str:
-    """The text with every comment blanked out."""
+def _no_code(text: str) -> list[tuple[int, int]]:
+    """Where comments and strings are: from before their first character to behind their last."""
     import io
+    import itertools
     import tokenize
 
-    lines = text.splitlines(keepends=True)
+    starts = list(itertools.accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    found: list[tuple[int, int]] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                row, col = token.start
-                lines[row - 1] = (
-                    lines[row - 1][:col] + " " * len(token.string) + lines[row - 1][col + len(token.string) :]
-                )
-    except (tokenize.TokenError, IndentationError):
-        return text
-    return "".join(lines)
+            if token.type in (tokenize.COMMENT, tokenize.STRING):
+                (row, col), (end_row, end_col) = token.start, token.end
+                comment = token.type == tokenize.COMMENT  # a string may be replaced as a whole
+                found.append((starts[row - 1] + col - comment, starts[end_row - 1] + end_col))
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return found
 
 
 def _named(tree: ast.AST) -> Iterator[tuple[str, str, ast.expr]]:
@@ -157,10 +159,13 @@ def _named(tree: ast.AST) -> Iterator[tuple[str, str, ast.expr]]:
     fields = {id(item) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for item in node.body}
     for node in ast.walk(tree):
         match node:
-            case ast.Assign(targets=[target]):
-                yield from _assigned(target, node.value, "field" if id(node) in fields else "name")
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as item):
-                yield name, "field" if id(node) in fields else "name", item
+            case ast.Assign():
+                for target in node.targets:
+                    yield from _assigned(target, node.value, "field" if id(node) in fields else "name")
+            case ast.AnnAssign(value=ast.expr() as item):
+                yield from _assigned(node.target, item, "field" if id(node) in fields else "name")
+            case ast.NamedExpr():
+                yield from _assigned(node.target, node.value, "name")
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 yield from _defaults(node.args)
             case ast.Call():
@@ -176,8 +181,21 @@ def _named(tree: ast.AST) -> Iterator[tuple[str, str, ast.expr]]:
 def _assigned(target: ast.expr, item: ast.expr, kind: str) -> Iterator[tuple[str, str, ast.expr]]:
     if isinstance(target, ast.Name):
         yield target.id, kind, item
+        default = (
+            next((word.value for word in item.keywords if word.arg == "default"), None)
+            if isinstance(item, ast.Call)
+            else None
+        )
+        if kind == "field" and default is not None:  # n: int = field(default=4)
+            yield target.id, kind, default
     elif isinstance(target, ast.Attribute):
         yield target.attr, kind, item
+    elif (
+        isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and isinstance(target.slice.value, str)
+    ):
+        yield target.slice.value, "item", item
     elif isinstance(target, ast.Tuple) and isinstance(item, ast.Tuple) and len(target.elts) == len(item.elts):
         for name, part in zip(target.elts, item.elts, strict=True):
             yield from _assigned(name, part, kind)
@@ -215,6 +233,13 @@ def _number(node: ast.expr) -> int | float | None:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return node.value  # pyright: ignore[reportReturnType]
     return None
+
+
+def _reads(text: str, value: float) -> bool:
+    try:
+        return ast.literal_eval(text) == value
+    except (SyntaxError, ValueError):
+        return False
 
 
 def _place(node: ast.expr, lines: list[str]) -> tuple[int, int, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import tokenize
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from attnlab.attention import Attention, find
@@ -58,8 +59,9 @@ class Lab:
         self.run = run
         self.attentions: tuple[Attention, ...] = find(run)
         self.measures = first.measures
-        self.constants: tuple[Constant, ...] = constants.find(run.sources)
         self.main = os.path.abspath(run.program.name)
+        self.sources = {**_texts((self.main, *first.files)), **run.sources}
+        self.constants: tuple[Constant, ...] = constants.find(self.sources)
 
     def again(self, *changes: Change, seconds: float | None = None) -> Trial:
         """Run the program once more under the changes. Raises `BadChange`, and `NotAgain` for a long program."""
@@ -78,7 +80,7 @@ class Lab:
         return self._server.ask(requests)
 
     def _request(self, changes: Sequence[Change], seconds: float) -> Request:
-        texts = constants.apply(self.run.sources, changes, self.main)
+        texts = constants.apply(self.sources, changes, self.main)
         live = tuple(change for change in changes if isinstance(change, (Nudge, Seed, Mode)))
         return Request(self.run.program, texts, live, measure=True, seconds=seconds)
 
@@ -101,6 +103,15 @@ class Lab:
         return Replace(old, new, line)
 
 
+def _texts(files: Sequence[str]) -> dict[str, str]:
+    """The texts of the program's own files, those without any tensor operation too: numbers may stand there."""
+    found: dict[str, str] = {}
+    for name in files:
+        with suppress(OSError, SyntaxError, UnicodeDecodeError), tokenize.open(name) as file:
+            found[name] = file.read()
+    return found
+
+
 @contextmanager
 def opened(program: Program, rerun: bool = False) -> Generator[Lab]:
     """Run a program, its output held back and in a process of its own, and keep it ready to be run again.
@@ -115,6 +126,10 @@ def opened(program: Program, rerun: bool = False) -> Generator[Lab]:
     importlib.import_module("torch")  # every run is a child of a process that has it loaded
     with Server(start) as server:
         first = server.ask([Request(program, measure=True, seconds=FIRST)])[0]
+        if first.ended == "memory":
+            raise NotAgain("again.memory", bound=Request.memory >> 30)
+        if first.ended == "time":
+            raise NotAgain("again.time", bound=f"{FIRST:.0f}")
         if first.run is None:
-            raise NotAgain(f"again.{first.ended}", bound=f"{FIRST:.0f}", detail=first.detail)
+            raise NotAgain("again.died", detail=first.detail)
         yield Lab(server, first, first.run, rerun)

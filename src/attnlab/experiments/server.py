@@ -14,11 +14,13 @@ import pickle
 import random
 import resource
 import select
+import shutil
 import signal
 import struct
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -31,6 +33,7 @@ Ended: TypeAlias = Literal["whole", "time", "memory", "effect", "died"]
 
 PRINTED = 1 << 20  # bytes that are kept of what a rerun prints
 _HIGH = 200
+_POLL = 0.01  # seconds between looks at whether a rerun has ended
 _TOLD = struct.Struct("!Q")
 
 
@@ -56,7 +59,7 @@ class Reply:
 
     `ended`: "whole"; over its bound of "time" or "memory"; at an "effect" (`detail` says which); or "died"
     of a signal. `run` is None for "time", "died" and where memory ran out for good.
-    `measures`: by the index of the step, where they were asked for.
+    `measures`: by the index of the step, where they were asked for. `files`: the user's modules it imported.
     """
 
     ended: Ended
@@ -64,6 +67,7 @@ class Reply:
     printed: str
     detail: str = ""
     measures: Mapping[int, Mapping[str, float]] = field(default_factory=dict[int, Mapping[str, float]])
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,14 @@ class Start:
     @cached_property
     def imported_since(self) -> list[str]:
         """The modules of the user's that were imported since. Asked for first by the server, once for all reruns."""
-        libraries = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(__file__)))
-        files = {name: getattr(sys.modules[name], "__file__", None) for name in set(sys.modules) - self.modules}
-        return [name for name, file in files.items() if file and not file.startswith(libraries)]
+        return list(_own_modules(self.modules))
+
+
+def _own_modules(before: Collection[str]) -> dict[str, str]:
+    """The user's modules that were imported since, with their files."""
+    libraries = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(__file__)))
+    files = {name: getattr(sys.modules[name], "__file__", None) for name in set(sys.modules) - set(before)}
+    return {name: file for name, file in files.items() if file and not file.startswith(libraries)}
 
 
 class Server:
@@ -192,21 +201,20 @@ def _serve(asks: int, answers: int, start: Start, others: tuple[int, int]) -> No
 
 def _run_all(requests: list[Request], start: Start) -> list[Reply]:
     waiting = list(enumerate(requests))[::-1]
-    running: dict[int, _Child] = {}
+    running: list[_Child] = []
     replies: dict[int, Reply] = {}
     slots = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     while waiting or running:
         while waiting and len(running) < slots:
             place, request = waiting.pop()
-            child = _Child(place, request, start)
-            running[child.end] = child
-        bound = max(0.0, min(child.until for child in running.values()) - time.monotonic())
-        for end in select.select(list(running), [], [], bound)[0] or [
-            end for end, child in running.items() if child.until <= time.monotonic()
-        ]:
-            reply = running[end].reply()
+            running.append(_Child(place, request, start))
+        select.select([child.result for child in running], [], [], _POLL)
+        for child in list(running):
+            child.take()
+            reply = child.reply()
             if reply is not None:
-                replies[running.pop(end).place] = reply
+                running.remove(child)
+                replies[child.place] = reply
     return [replies[place] for place in range(len(requests))]
 
 
@@ -216,52 +224,64 @@ class _Child:
     def __init__(self, place: int, request: Request, start: Start) -> None:
         self.place = place
         self.until = time.monotonic() + request.seconds
-        self._parts: list[bytes] = []
-        self._printed = os.memfd_create("printed") if hasattr(os, "memfd_create") else _unnamed_file()
-        self.end, end = os.pipe()
+        self._folder = tempfile.mkdtemp(prefix="attnlab-")
+        self.result, result = os.pipe()
+        self._printed, printed = os.pipe()
+        self._taken = {self.result: bytearray(), self._printed: bytearray()}
         self._process = os.fork()
         if self._process == 0:
-            os.close(self.end)
-            _guarded(lambda: _rerun(request, start, end, self._printed))
-        os.close(end)
+            os.setsid()  # a group of its own: what it starts ends with it
+            for end in self._taken:
+                os.close(end)
+            _guarded(lambda: _rerun(request, start, result, printed, self._folder))
+        os.close(result)
+        os.close(printed)
+        for end in self._taken:
+            os.set_blocking(end, False)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):  # a program that prints a lot need not wait for each look
+            fcntl.fcntl(self._printed, fcntl.F_SETPIPE_SZ, PRINTED)
+
+    def take(self) -> None:
+        """Take what has come."""
+        for end, taken in self._taken.items():
+            with contextlib.suppress(BlockingIOError):
+                while part := os.read(end, 1 << 20):
+                    if end == self.result or len(taken) < PRINTED:
+                        taken.extend(part)
 
     def reply(self) -> Reply | None:
-        """Take what has come; the reply when it has ended or its time is over."""
+        """The reply when it has ended or its time is over."""
         over = time.monotonic() >= self.until
-        if not over:
-            part = os.read(self.end, 1 << 20)
-            if part:
-                self._parts.append(part)
-                return None
-        else:
-            os.kill(self._process, signal.SIGKILL)
-        _, status = os.waitpid(self._process, 0)
-        printed = os.pread(self._printed, PRINTED, 0).decode(errors="replace")
-        os.close(self.end)
-        os.close(self._printed)
-        if over:
+        ended, status = os.waitpid(self._process, os.WNOHANG)
+        if not ended and not over:
+            return None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process, signal.SIGKILL)
+        if not ended:
+            _, status = os.waitpid(self._process, 0)
+        self.take()
+        for end in self._taken:
+            os.close(end)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        printed = bytes(self._taken[self._printed][:PRINTED]).decode(errors="replace")
+        if over and not ended:
             return Reply("time", None, printed)
-        data = b"".join(self._parts)
+        data = bytes(self._taken[self.result])
         if not data:
             signalled = os.WIFSIGNALED(status)
             detail = signal.Signals(os.WTERMSIG(status)).name if signalled else str(os.waitstatus_to_exitcode(status))
             return Reply("died", None, printed, detail)
-        ended, detail, run, measures = pickle.loads(data)
-        return Reply(ended, run, printed, detail, measures)
+        ended, detail, run, measures, files = pickle.loads(data)
+        return Reply(ended, run, printed, detail, measures, files)
 
 
-def _unnamed_file() -> int:
-    import tempfile
-
-    file, name = tempfile.mkstemp()
-    os.unlink(name)
-    return file
-
-
-def _rerun(request: Request, start: Start, end: int, printed: int) -> None:
+def _rerun(request: Request, start: Start, end: int, printed: int, folder: str) -> None:
     start.restore()
+    tempfile.tempdir = folder  # files that are not meant to last are let be there
+    sys.dont_write_bytecode = True  # an import is no effect
     os.dup2(printed, 1)
     os.dup2(printed, 2)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - without what the first run left in its buffer
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as it lives
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
@@ -269,7 +289,7 @@ def _rerun(request: Request, start: Start, end: int, printed: int) -> None:
     _limit_memory(request.memory)
     _use_texts(request.texts)
     _one_thread()
-    effects = _Effects()
+    effects = _Effects(folder)
     measures: dict[int, dict[str, float]] = {}
 
     def on_start(recorder: Any) -> None:
@@ -281,7 +301,8 @@ def _rerun(request: Request, start: Start, end: int, printed: int) -> None:
     with effects:
         run, outcome = run_program(request.program, conditions)
     ended: Ended = "effect" if effects.met else "memory" if _out_of_memory(outcome.error) else "whole"
-    data = pickle.dumps((ended, effects.met, run, measures))
+    files = tuple(file for file in _own_modules(start.modules).values() if file.endswith(".py"))
+    data = pickle.dumps((ended, effects.met, run, measures, files))
     while data:
         data = data[os.write(end, data) :]
 
@@ -330,18 +351,34 @@ _EFFECTS = (
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
+_ON_FILES = frozenset(
+    ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod", "shutil.rmtree")
+)
+
+
+def _paths(args: tuple[Any, ...]) -> list[str]:
+    """The paths among the arguments of a call; its last one may be an open folder that they are relative to."""
+    folder = os.readlink(f"/proc/self/fd/{args[-1]}") if isinstance(args[-1], int) and args[-1] >= 0 else ""
+    return [os.path.join(folder, os.fsdecode(item)) for item in args if isinstance(item, (str, bytes, os.PathLike))]
+
+
 class _Effects:
     """While entered, whatever would outlive this process ends the program instead."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        """`folder`: what is in it goes with the process."""
         self.met = ""
         self._on = False
+        self._folder = os.path.join(folder, "")
         sys.addaudithook(self._hook)
 
     def __enter__(self) -> _Effects:
         self._on = True
-        # torch.save writes from C++, which no hook is told of.
-        sys.modules["torch"]._C.PyTorchFileWriter = self._writer
+        # These write from C++, which no hook is told of.
+        torch = sys.modules["torch"]
+        self._real = torch._C.PyTorchFileWriter
+        torch._C.PyTorchFileWriter = self._writer
+        torch._C.ScriptModule.save = self._saver
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -352,13 +389,22 @@ class _Effects:
             return
         if event == "open":
             path, _, flags = args
-            if isinstance(flags, int) and flags & _WRITING and not isinstance(path, int) and path != os.devnull:
+            if isinstance(flags, int) and flags & _WRITING and not isinstance(path, int) and not self._lets(path):
                 self._stop(f"open({os.fsdecode(path)!r})")
-        elif event in _EFFECTS:
+        elif event in _EFFECTS and not (event in _ON_FILES and all(map(self._lets, _paths(args)))):
             self._stop(event)
 
-    def _writer(self, *_: object) -> None:
-        self._stop("torch.save")
+    def _writer(self, to: object, *rest: object) -> Any:
+        if isinstance(to, (str, bytes, os.PathLike)) and not self._lets(to):
+            self._stop("torch.save")
+        return self._real(to, *rest)  # into memory
+
+    def _saver(self, *_: object, **__: object) -> None:
+        self._stop("torch.jit.save")
+
+    def _lets(self, path: str | bytes | os.PathLike[str]) -> bool:
+        name = os.fsdecode(path)
+        return name == os.devnull or os.path.join(os.path.abspath(name), "").startswith(self._folder)
 
     def _stop(self, what: str) -> None:
         self.met = self.met or what
