@@ -238,7 +238,7 @@ class Program:
     argv: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """The frozen record of one execution. See the module's docstring for its parts.
 
@@ -272,9 +272,20 @@ class Run:
 
     def __getattr__(self, name: str) -> Any:
         # Only reached while a `with attnlab.record() as run` block is still open: no field is set yet.
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or "program" in self.__dict__:
+            raise AttributeError(f"a Run has no field {name!r}")
         raise AttributeError(f"the recording is not finished: read run.{name} after the `with` block has ended")
+
+    def __eq__(self, other: object) -> bool:
+        # By their JSON form: there is no number that is not equal to itself.
+        return isinstance(other, Run) and _fields(self) == _fields(other)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - it holds a dict
+
+    def __repr__(self) -> str:
+        if "program" not in self.__dict__:
+            return "Run(not finished)"
+        return f"Run({self.program.name!r}: {len(self.steps)} steps, {len(self.values)} values, error {self.error!r})"
 
     def named(self, names: Callable[[int], tuple[str | None, ...]]) -> Run:
         """The same Run with names for axes: `names` gives those of the value with an id."""
@@ -360,7 +371,8 @@ def _source(data: Any) -> Source | None:
 def _numbers(data: Any) -> Numbers | None:
     if data is None:
         return None
-    fields: dict[str, Any] = {**data, "corner": tuple(tuple(_arg(cell) for cell in row) for row in data["corner"])}
+    corner = tuple(tuple(_arg(cell) for cell in row) for row in data["corner"])
+    fields: dict[str, Any] = {**{name: _arg(item) for name, item in data.items()}, "corner": corner}
     return Numbers(**fields)
 
 

@@ -8,10 +8,14 @@ import torch
 
 from attnlab.recording import numbers, operations
 from attnlab.recording.frames import Site
-from attnlab.recording.mode import Done, Recorder
+from attnlab.recording.mode import Done, Recorder, identity
 from attnlab.recording.places import Place, Places
 from attnlab.recording.tensors import Id, Tensors, Text
 from attnlab.run import Arg, Count, Error, Opaque, Operand, Program, Ref, Run, Size, Slice, Source, Step, Value
+
+# Operators that Python may run on the right operand, and those that then have another name.
+_EITHER_WAY = frozenset(["add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "eq", "ne", "lt", "le", "gt", "ge"])
+_MIRRORED = frozenset(["lt", "le", "gt", "ge"])
 
 
 def finish(
@@ -44,16 +48,16 @@ def values(tensors: Tensors) -> tuple[Value, ...]:
     return tuple(
         Value(
             id=number,
-            shape=tuple(tensors.shapes[number]),
-            axes=(None,) * len(tensors.shapes[number]),
-            dtype=str(tensors.dtypes[number]).removeprefix("torch."),
-            device=str(tensors.devices[number]),
-            step=tensors.makers[number],
+            shape=tuple(shape),
+            axes=(None,) * len(shape),
+            dtype=str(dtype).removeprefix("torch."),
+            device=str(device),
+            step=step,
             kind=tensors.origins.get(number, ("result", ""))[0],
             name=tensors.origins.get(number, ("result", ""))[1],
             numbers=numbers.finish(tensors.numbers.get(number)),
         )
-        for number in range(len(tensors.shapes))
+        for number, (shape, dtype, device, step) in enumerate(tensors.rows)
     )
 
 
@@ -63,10 +67,13 @@ class _Builder:
         self._places = Places()
         self._files: set[str] = set()
         self._tensors: set[str] = set()
-        for (_, _, _, _, user, *_), _, _ in recorder.steps:
+        self._given: dict[int, int] = {}
+        for (_, _, _, site, user, *_), results, _ in recorder.steps:
             place = self._place(user)
-            if place is not None:
+            if place is not None and results:
                 self._tensors.update(place.source.targets)
+                if site is user:
+                    self._tensors.add(place.source.text)
 
     def step(self, index: int, done: Done) -> Step:
         (func, args, kwargs, site, user, module, call, frame, grad), results, inplace = done
@@ -74,22 +81,23 @@ class _Builder:
         place = self._place(user)
         via = None if site is user else self._place(site)
         passed: list[Any] = list(args)
-        texts, named = _texts(place, via, method)
-        if swapped:
-            passed.reverse()
-        elif via is None and place is not None and len(passed) == 2 and not isinstance(passed[1], Id):
-            right = place.tensor_on_the_right(self._tensors)
-            if right:
+        texts: tuple[str, ...] = ()
+        named: dict[str, str] = {}
+        if place is not None and via is None:
+            texts, named = place.operands(method)
+            if swapped:
                 passed.reverse()
-            elif right is None:
-                texts = ()
+            elif len(passed) == 2 and not isinstance(passed[1], Id):
+                texts = self._in_order(place, op, passed, texts)
+        elif place is not None and self._is_given(call, passed):
+            texts = (place.only_argument(),)
         operands = [Operand("", _arg(item), texts[i] if i < len(texts) else "") for i, item in enumerate(passed)]
         operands += [Operand(name, _arg(item), named.get(name, "")) for name, item in (kwargs or {}).items()]
         return Step(
             index=index,
             op=op,
             function=function,
-            source=_source(place),
+            source=None if place is None else place.statement if op == "setitem" else place.source,
             via=_source(via),
             operands=tuple(operands),
             results=tuple(map(int, results)),
@@ -101,11 +109,34 @@ class _Builder:
             grad=grad,
         )
 
+    def _in_order(self, place: Place, op: str, passed: list[Any], texts: tuple[str, ...]) -> tuple[str, ...]:
+        """The texts of a tensor and a number as they were passed; `2 * x` ran as `x.mul(2)`, and is put right."""
+        right = place.tensor_on_the_right(self._tensors) if op in _EITHER_WAY else False
+        if right is None:
+            return ()
+        if right and op in _MIRRORED:  # `0 < x` ran as `x > 0`, and stays so
+            return texts[::-1]
+        if right:
+            passed.reverse()
+        return texts
+
+    def _is_given(self, call: int, passed: list[Any]) -> bool:
+        """Whether a step inside a library's call reads first what the user gave: what the first step of it read."""
+        if not passed or not isinstance(passed[0], Id):
+            return False
+        first = int(passed[0])
+        tensors = self._recorder.tensors
+        maker = tensors.rows[first][3]
+        inside = maker is not None and self._recorder.steps[maker][0][6] == call
+        if inside or tensors.origins.get(first, ("", ""))[0] == "parameter":  # `nn.Linear(12, 7)` makes its own
+            return False
+        return self._given.setdefault(call, first) == first
+
     def sizes(self) -> tuple[Size, ...]:
         found: list[Size] = []
         for size in self._recorder.sizes:
             source = _source(self._place(size.site))
-            shape = self._recorder.tensors.shapes[size.value]
+            shape = self._recorder.tensors.rows[size.value][0]
             if source is None or (size.axis is not None and not -len(shape) <= size.axis < len(shape)):
                 continue
             axis = None if size.axis is None else size.axis % len(shape)
@@ -123,7 +154,7 @@ class _Builder:
             return None
         failed = None
         noted = self._recorder.failure
-        if noted is not None and noted[0] == id(error):
+        if noted is not None and noted[0] == identity(error):
             failed = self.step(len(self._recorder.steps), (noted[1], (), ()))
         trace = error.__traceback__
         file = line = None
@@ -140,22 +171,13 @@ class _Builder:
         if site is None:
             return None
         place = self._places.find(site.code, site.lasti)
-        if place is not None and self._recorder.frames.code(site.code)[1]:
+        if place is not None and place.known and self._recorder.frames.code(site.code)[1]:
             self._files.add(site.code.co_filename)
         return place
 
 
 def _source(place: Place | None) -> Source | None:
     return None if place is None else place.source
-
-
-def _texts(place: Place | None, via: Place | None, method: bool) -> tuple[tuple[str, ...], dict[str, str]]:
-    if place is None:
-        return (), {}
-    if via is None:
-        return place.operands(method)
-    # A library stands between: `self.W_q(x)` ran `F.linear(input, self.weight, self.bias)`.
-    return (place.only_argument(),), {}
 
 
 def _arg(noted: Any) -> Arg:

@@ -8,6 +8,7 @@ runs. A tag also tells two evaluations of one expression apart, which an address
 from __future__ import annotations
 
 import site
+import sys
 import sysconfig
 import weakref
 from collections.abc import Callable
@@ -19,7 +20,11 @@ import torch
 
 TRAMPOLINE = "<attnlab>"
 
+_OURS = str(Path(__file__).parents[1]) + "/"
+# Of ours, what stands between the user and an operation where one recording is inside another.
+_BETWEEN = ("/recording/mode.py", "/recording/outside.py")
 _WRAPPED_CALL = torch.nn.Module._wrapped_call_impl.__code__
+_CALL_IMPL = torch.nn.Module._call_impl.__code__
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
@@ -119,7 +124,7 @@ class Frames:
         self._own = own
         self._met = met
         self._libraries = _library_roots()
-        self._codes: dict[int, tuple[CodeType, bool, dict[int, Site]]] = {}
+        self._codes: dict[int, tuple[CodeType, bool | None, dict[int, Site]]] = {}
         self._modules: dict[int, Module] = {}
         self._paths: dict[int, tuple[weakref.ref[torch.nn.Module], dict[int, tuple[Any, str]]]] = {}
         self._outside = Tag(self, None, None, None, 0, 0)
@@ -128,18 +133,26 @@ class Frames:
 
     def close(self) -> None:
         """Let go of the program: a frame that lives on, of a generator, still has its tag, and the tag us."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            tag: Any = frame.f_trace
+            if tag.__class__ is Tag and tag.owner is self:
+                frame.f_trace = None
+            frame = frame.f_back
         for _, _, sites in self._codes.values():
             sites.clear()
         for held in (self._codes, self._modules, self._paths):
             held.clear()
 
-    def code(self, code: CodeType) -> tuple[CodeType, bool, dict[int, Site]]:
-        """A code object, whether it is the user's (no library's, not Python's own, not ours), and its sites."""
+    def code(self, code: CodeType) -> tuple[CodeType, bool | None, dict[int, Site]]:
+        """A code object, whether it is the user's (None: it is ours; False: a library's or Python's), and its sites."""
         known = self._codes.get(id(code))
         if known is None:  # held, so that its address stays its own
             name = code.co_filename
             library = name.startswith(self._libraries) or name.startswith(("<frozen ", "<eval_with_key>", "<__array"))
             user = (not library or name.startswith(self._own)) and code.co_name != TRAMPOLINE
+            if name.startswith(_OURS) and not name.endswith(_BETWEEN):
+                user = None
             known = self._codes[id(code)] = (code, user, {})
         return known
 
@@ -151,7 +164,7 @@ class Frames:
         """
         new: list[FrameType] = []
         walk: FrameType | None = frame
-        tag = self._outside
+        tag: Any = self._outside
         while walk is not None:
             known: Any = walk.f_trace
             if known.__class__ is Tag and known.owner is self:
@@ -159,23 +172,28 @@ class Frames:
                 break
             new.append(walk)
             walk = walk.f_back
-        while new:
-            child = new.pop()
+        codes = self._codes
+        for child in reversed(new):
             code = child.f_code
-            user = False
-            if code is not _WRAPPED_CALL:
-                _, user, sites = self._codes.get(id(code)) or self.code(code)
+            if code is _WRAPPED_CALL:
+                tag = self._enter(child, tag, self._module(child.f_locals["self"], tag.module))
+            elif code is _CALL_IMPL and not tag.own:
+                continue
+            else:
+                _, user, sites = codes.get(id(code)) or self.code(code)
+                if user is None:  # what attnlab was called with is not what led to an operation
+                    tag = self._outside
+                    continue
                 if user:
                     self._frames += 1
                     tag = Tag(self, sites, None, tag.module, 0, self._frames)
-                elif tag.own:
-                    tag = self._enter(child, tag, tag.module)
-                else:
+                elif not tag.own:
                     continue
-            else:
-                tag = self._enter(child, tag, self._module(child.f_locals["self"], tag.module))
-            # A debugger keeps its own function in the slot; a library's generator changes callers.
-            if child.f_trace is None and (user or not code.co_flags & _GENERATOR):
+                else:
+                    tag = self._enter(child, tag, tag.module)
+                    if code.co_flags & _GENERATOR:  # a library's generator changes callers
+                        continue
+            if child.f_trace is None:  # a debugger keeps its own function in the slot
                 child.f_trace = tag
         return tag
 

@@ -12,13 +12,14 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from attnlab.recording.frames import TRAMPOLINE, Frames, Module, Site, Tag
-from attnlab.recording.tensors import Tensors
+from attnlab.recording.tensors import Id, Tensors
 from attnlab.recording.tracebacks import arrive_clean
 
 # The bounds of a record. A loop's first rounds are recorded in full and the rest is counted: an
 # operation at one place in one module is noted SITE_LIMIT times; a run has at most STEP_LIMIT steps.
 SITE_LIMIT = 64
 STEP_LIMIT = 10_000
+LOST_LIMIT = 100
 
 # A function of PyTorch that warns on behalf of a caller further up than its own counts four frames more
 # under a mode: itself twice, the two that lead here, and ours, less the one that stands for its caller.
@@ -38,7 +39,7 @@ def _getters(*names: str) -> list[Any]:
 
 
 # Questions about a tensor, which make none and change none.
-_QUIET = frozenset(
+_QUIETLY = frozenset(
     [
         *_getters("dtype", "device", "requires_grad", "grad_fn", "is_leaf", "ndim", "layout", "is_cuda", "is_cpu"),
         *_getters("is_sparse", "is_quantized", "is_meta", "is_mps", "is_nested", "is_xpu", "itemsize", "nbytes"),
@@ -60,6 +61,15 @@ _LEAVING = frozenset(
 )
 _SHAPE: Any = _getters("shape")[0]
 _SIZES = frozenset([_SHAPE, Tensor.size, Tensor.__len__])
+
+# What to note of a call of each function that was met: nothing, and nothing even of where it stands;
+# nothing; a question for sizes; a step; a step that may write into its arguments.
+_QUIET, _NOTHING, _SIZE, _STEP, _WRITES = range(5)
+_KINDS: dict[Any, int] = {
+    **dict.fromkeys(_QUIETLY, _QUIET),
+    **dict.fromkeys(_LEAVING, _NOTHING),
+    **dict.fromkeys(_SIZES, _SIZE),
+}
 
 
 # One operation as it is noted, plain tuples to be quick: the function, what was passed by place and by
@@ -90,13 +100,15 @@ class Recorder(TorchFunctionMode):
         self.frames = Frames(own, self.tensors.name)
         self.steps: list[Done] = []
         self.sizes: list[RawSize] = []
-        self.counted: dict[int, tuple[Any, Site | None, int]] = {}
-        self.failure: tuple[int, Noted] | None = None
+        self.counted: dict[tuple[int, Any], tuple[Any, Site | None, int]] = {}
+        self.failure: tuple[tuple[int, type, str], Noted] | None = None
         self.lost: list[str] = []
         # For an experiment: (index of the step, what was noted, its result) -> the result that the program gets.
         self.nudge: Callable[[int, Noted, Any], Any] | None = None
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(  # noqa: C901 - whatever is moved out of here is paid for at every call
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         if kwargs is None:
             kwargs = {}
         frame: Any = _getframe(1)
@@ -106,7 +118,8 @@ class Recorder(TorchFunctionMode):
                 kwargs["_stacklevel"] += _ADDED
         noted: Noted | None = None
         call: Any = _plain
-        if func not in _QUIET:
+        kind = _KINDS.get(func)
+        if kind != _QUIET:
             try:
                 tag: Any = frame.f_trace
                 if tag.__class__ is not Tag or tag.owner is not self.frames:
@@ -114,20 +127,28 @@ class Recorder(TorchFunctionMode):
                 site = (tag.sites.get(frame.f_lasti) if tag.own else None) or self.frames.site(frame)
                 if _gettrace() is None and _getprofile() is None:  # the program would be told of the frame
                     call = site.call
-                noted = self._before(func, args, kwargs, site, tag)
+                if kind is None:
+                    kind = _KINDS[func] = _WRITES if _may_write(func) else _STEP
+                if kind >= _STEP:
+                    noted = self._before(func, args, kwargs, site, tag)
+                elif kind == _SIZE and tag.own and len(self.sizes) < STEP_LIMIT:
+                    self._ask(func, args, kwargs, site, tag)
             except Exception as error:  # a fault of ours must never become the program's
                 self._lose(error)
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
             if noted is not None:
-                self.failure = (id(error), noted)
+                self.failure = (identity(error), noted)
             hide(error, frame)
             raise
         if noted is not None:
             if self.nudge is not None:
                 result = self.nudge(len(self.steps), noted, result)
-            self.end(noted, result, args, kwargs)
+            try:
+                self._after(noted, result, args, kwargs, kind == _WRITES)
+            except Exception as error:
+                self._lose(error)
         return result
 
     def begin(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Noted | None:
@@ -141,64 +162,82 @@ class Recorder(TorchFunctionMode):
     def end(self, noted: Noted, result: Any, args: Any, kwargs: Any) -> None:
         """Note what came out of a call that was noted."""
         try:
-            self._after(noted, result, args, kwargs)
+            self._after(noted, result, args, kwargs, False)
         except Exception as error:
             self._lose(error)
 
     def _before(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag) -> Noted | None:
-        """Note what is passed; None where this call is no step, or is past the bounds and only counted."""
-        if func in _SIZES:
-            if tag.own and len(self.sizes) < STEP_LIMIT:
-                self._ask(args, kwargs, site, tag)
-            return None
-        if func in _LEAVING:
-            return None
-        count = site.counts.get(tag.key, 0)
-        site.counts[tag.key] = count + 1
+        """Note what is passed; None where this call is past the bounds and only counted."""
+        key = tag.key
+        counts = site.counts
+        counts[key] = count = counts.get(key, 0) + 1
         own = tag.own
         user = site if own else tag.user
-        if count >= SITE_LIMIT or len(self.steps) >= STEP_LIMIT:
-            key = id(user)
-            self.counted[key] = (func, user, self.counted.get(key, (None, None, 0))[2] + 1)
+        if count > SITE_LIMIT or len(self.steps) >= STEP_LIMIT:
+            place = (id(user), func)
+            self.counted[place] = (func, user, self.counted.get(place, (None, None, 0))[2] + 1)
+            if _KINDS.get(func) == _WRITES or "out" in kwargs:
+                self.tensors.unseen((*args, *kwargs.values()))
             return None
         if own:
-            self.frames.calls = call = self.frames.calls + 1
+            frames = self.frames
+            frames.calls = call = frames.calls + 1
         else:
             call = tag.call
         module = tag.module
         # A mode of the program's own, beneath this one, must not be asked when ours looks at tensors.
         read = self.tensors.read if not _len_modes() else self.tensors.read_unseen
         passed = read(args, module)
-        named = {name: read(arg, module) for name, arg in kwargs.items()} if kwargs else None
+        named = dict(zip(kwargs, read(kwargs.values(), module), strict=True)) if kwargs else None
         return (func, passed, named, site, user, module, call, tag.frame, _grad())
 
-    def _ask(self, args: Any, kwargs: Any, site: Site, tag: Tag) -> None:
-        axis = args[1] if len(args) > 1 else kwargs.get("dim")
+    def _ask(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag) -> None:
+        axis = 0 if func is Tensor.__len__ else args[1] if len(args) > 1 else kwargs.get("dim")
         if axis is None or isinstance(axis, int):
             with torch._C.DisableTorchFunction():
-                self.sizes.append(RawSize(self.tensors.read(args[0], tag.module), axis, site))
+                (value,) = self.tensors.read(args[:1], tag.module)
+                self.sizes.append(RawSize(value, axis, site))
 
-    def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any) -> None:
-        """Note what came out, and give the step its place in the record."""
+    def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any, writes: bool) -> None:
+        """Note what came out, and give the step its place in the record. `writes`: it may have written."""
         steps = self.steps
         step = len(steps)
-        func = noted[0]
-        writes = _WRITES.get(func)
-        if writes is None:
-            writes = _WRITES[func] = _may_write(func)
-        if writes or "out" in kwargs or _len_modes():
+        before: list[int] = []
+        if writes or (kwargs and "out" in kwargs) or _len_modes():
             with torch._C.DisableTorchFunction():
                 before, found = self.tensors.overwrite((*args, *kwargs.values()), step)
                 found += [number for number in self.tensors.write(result, step) if number not in found]
-            steps.append((noted, tuple(found), tuple(before)))
+            made = tuple(found)
+        elif result.__class__ is Tensor:
+            made = (self.tensors.made(result, step),)
         else:
-            steps.append((noted, self.tensors.write(result, step), ()))
+            made = self.tensors.write(result, step)
+        if made or before or _reads(noted):
+            steps.append((noted, made, tuple(before)))
 
     def _lose(self, error: Exception) -> None:
-        self.lost.append(f"{type(error).__name__}: {error}")
+        if len(self.lost) < LOST_LIMIT:
+            self.lost.append(f"{type(error).__name__}: {error}")
 
 
-_WRITES: dict[Any, bool] = {}
+def identity(error: BaseException) -> tuple[int, type, str]:
+    """What tells an exception from others, without holding it: addresses are used again."""
+    try:
+        return id(error), type(error), str(error)
+    except Exception:
+        return id(error), type(error), ""
+
+
+def _reads(noted: Noted) -> bool:
+    """Whether a call that made no tensor is a step all the same, as `backward` is: no question, and it read one."""
+    func, passed, named, *_ = noted
+    if getattr(func, "__name__", "") == "__get__":
+        return False
+    return any(_is_tensor(item) for item in (*passed, *(named or {}).values()))
+
+
+def _is_tensor(item: Any) -> bool:
+    return isinstance(item, Id) or (isinstance(item, tuple) and any(map(_is_tensor, item)))
 
 
 def _may_write(func: Any) -> bool:

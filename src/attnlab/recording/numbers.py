@@ -26,9 +26,11 @@ def take(tensor: Tensor) -> RawNumbers | None:
     A read is an operation too: it would enter a trace that is being taken, be counted by a dispatch
     mode or a profiler, or ask a tensor without data for its data.
     """
-    if not _readable(tensor):
-        return None
-    with torch.no_grad():
+    with _C.DisableTorchFunction():
+        if not _readable(tensor):
+            return None
+    # A mode of the program's own, or a recording around this one, is not to see it.
+    with torch.no_grad(), _C.DisableTorchFunction():
         plain = tensor.detach()
         corner = plain[(0,) * (plain.dim() - 2)] if plain.dim() > 2 else plain
         corner = corner[(slice(CORNER),) * corner.dim()].to("cpu", torch.float64, copy=True)
@@ -68,6 +70,7 @@ def finish(raw: RawNumbers | None) -> Numbers | None:
     """The plain data of what was taken."""
     if raw is None:
         return None
-    corner = raw.corner.reshape(-1, raw.corner.shape[-1] if raw.corner.dim() else 1)
-    rows = tuple(tuple(row) for row in corner.tolist())
+    with _C.DisableTorchFunction():
+        corner = raw.corner.reshape(-1, raw.corner.shape[-1] if raw.corner.dim() else 1)
+        rows = tuple(tuple(row) for row in corner.tolist())
     return Numbers(rows, *(raw.statistics or (None, None, None, None, None)))

@@ -94,4 +94,6 @@ def _home(func: Any) -> str:
     module: str = getattr(func, "__module__", None) or ""
     if module in ("", "torch._C", "torch._C._VariableFunctions", "torch.functional"):
         return "torch"
+    if module == "torch._tensor":  # methods that are written in Python
+        return "torch.Tensor"
     return "torch.nn.functional" if module == "torch._C._nn" else module

@@ -14,6 +14,7 @@ All of it is undone when the recording ends.
 from __future__ import annotations
 
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from types import FrameType
@@ -39,6 +40,34 @@ _TRACERS = (
 _SCRIPTED = Outside("scripted", "torch.jit.script")
 
 
+class _Patch:
+    """Something of PyTorch's replaced. Recordings may overlap, in threads: whichever ends first takes out its own."""
+
+    def __init__(self, owner: Any, name: str, make: Callable[[_Patch], Any]) -> None:
+        """`make` gives the replacement; it calls `patch.real`."""
+        self.owner = owner
+        self.name = name
+        with _LOCK:
+            self.real = getattr(owner, name)
+            self.wrapper = make(self)
+            setattr(owner, name, self.wrapper)
+            _PATCHES.append(self)
+
+    def undo(self) -> None:
+        """Take it out, from under a later one too."""
+        with _LOCK:
+            _PATCHES.remove(self)
+            for other in _PATCHES:
+                if other.owner is self.owner and other.name == self.name and other.real is self.wrapper:
+                    other.real = self.real
+                    return
+            setattr(self.owner, self.name, self.real)
+
+
+_LOCK = threading.Lock()
+_PATCHES: list[_Patch] = []
+
+
 class Watching:
     """A recorder at work: `with Watching(recorder):`. Leaves PyTorch as it was."""
 
@@ -51,9 +80,9 @@ class Watching:
         self._undo.append(when_imported("torch._dynamo.eval_frame", self._patch_dynamo))
         self._undo.append(when_imported("torch.fx.traceback", self._patch_stacks))
         for kind in (_C.ScriptFunction, _C.ScriptMethod):
-            self._replace(kind, "__call__", self._scripted(kind.__call__))
+            self._replace(kind, "__call__", self._scripted)
         for owner, name in _TRACERS:
-            self._replace(owner, name, self._unwatched(getattr(owner, name)))
+            self._replace(owner, name, self._unwatched)
         self._resume()
         return self
 
@@ -62,28 +91,27 @@ class Watching:
         for undo in reversed(self._undo):
             undo()
 
-    def _replace(self, owner: Any, name: str, new: Any) -> None:
-        old = getattr(owner, name)
-        setattr(owner, name, new)
-        self._undo.append(lambda: setattr(owner, name, old))
+    def _replace(self, owner: Any, name: str, make: Callable[[_Patch], Any]) -> None:
+        self._undo.append(_Patch(owner, name, make).undo)
 
     def _resume(self) -> None:
         _C._push_on_torch_function_stack(self._recorder)
-        real = self._asked = _OVERRIDES.has_torch_function
+        self._asked = _Patch(_OVERRIDES, "has_torch_function", self._without_ours)
 
+    def _without_ours(self, patch: _Patch) -> Any:
         def has_torch_function(relevant_args: Any) -> bool:
             if _C._len_torch_function_stack() != 1 or _C._get_function_stack_at(0) is not self._recorder:
-                return real(relevant_args)
+                return patch.real(relevant_args)
             mode = _C._pop_torch_function_stack()
             try:
-                return real(relevant_args)
+                return patch.real(relevant_args)
             finally:
                 _C._push_on_torch_function_stack(mode)
 
-        _OVERRIDES.has_torch_function = has_torch_function
+        return has_torch_function
 
     def _pause(self) -> None:
-        _OVERRIDES.has_torch_function = self._asked
+        self._asked.undo()
         above: list[Any] = []  # modes that the program entered later and has not left
         while _C._len_torch_function_stack():
             mode = _C._pop_torch_function_stack()
@@ -99,37 +127,42 @@ class Watching:
 
     def _patch_dynamo(self) -> None:
         eval_frame: Any = sys.modules["torch._dynamo.eval_frame"]
-        real = eval_frame._maybe_set_eval_frame
 
-        def maybe_set_eval_frame(callback: Any) -> Any:
-            # A compiled function calls this twice, on its way in and on its way out.
-            frame = sys._getframe(1)
-            if frame.f_code.co_name == "compile_wrapper":
-                if self._compiled and self._compiled[-1][0] is frame:
-                    self._leave()
-                else:
-                    self._enter(frame)
-            return real(callback)
+        def make(patch: _Patch) -> Any:
+            def maybe_set_eval_frame(callback: Any) -> Any:
+                # A compiled function calls this twice, on its way in and on its way out.
+                frame = sys._getframe(1)
+                if frame.f_code.co_name == "compile_wrapper":
+                    if self._compiled and self._compiled[-1][0] is frame:
+                        self._leave()
+                    elif self._compiled or self._on():
+                        self._enter(frame)
+                return patch.real(callback)
 
-        self._replace(eval_frame, "_maybe_set_eval_frame", maybe_set_eval_frame)
+            return maybe_set_eval_frame
+
+        self._replace(eval_frame, "_maybe_set_eval_frame", make)
 
     def _patch_stacks(self) -> None:
         home: Any = sys.modules["torch.fx.traceback"]
-        real = home.format_stack
 
-        def format_stack() -> list[str]:
-            if home.should_preserve_node_meta:
-                return real()
-            return traceback.format_list(without_added(traceback.extract_stack()[:-1]))
+        def make(patch: _Patch) -> Any:
+            def format_stack() -> list[str]:
+                if home.should_preserve_node_meta:
+                    return patch.real()
+                return traceback.format_list(without_added(traceback.extract_stack()[:-1]))
 
-        self._replace(home, "format_stack", format_stack)
+            return format_stack
+
+        self._replace(home, "format_stack", make)
 
     def _enter(self, frame: FrameType) -> None:
         noted = None
         if not self._compiled:
             passed = frame.f_locals
             name = getattr(passed.get("fn"), "__name__", "function")
-            noted = self._recorder.begin(Outside("compiled", f"torch.compile.{name}"), passed["args"], passed["kwargs"], frame)
+            compiled = Outside("compiled", f"torch.compile.{name}")
+            noted = self._recorder.begin(compiled, passed["args"], passed["kwargs"], frame)
             self._pause()
         self._compiled.append((frame, noted))
 
@@ -141,13 +174,13 @@ class Watching:
                 passed = frame.f_locals
                 self._recorder.end(noted, passed["result"], passed["args"], passed["kwargs"])
 
-    def _unwatched(self, real: Any) -> Any:
+    def _unwatched(self, patch: _Patch) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not self._on():
-                return real(*args, **kwargs)
+                return patch.real(*args, **kwargs)
             self._pause()
             try:
-                return real(*args, **kwargs)
+                return patch.real(*args, **kwargs)
             except BaseException as error:
                 hide(error, sys._getframe(1))
                 raise
@@ -156,7 +189,7 @@ class Watching:
 
         return call
 
-    def _scripted(self, real: Any) -> Any:
+    def _scripted(self, patch: _Patch) -> Any:
         recorder = self._recorder
 
         def call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -164,7 +197,7 @@ class Watching:
             noted = recorder.begin(_SCRIPTED, args, kwargs, frame) if self._on() else None
             site = recorder.frames.site(frame)
             try:
-                result = site.call(real, (function, *args), kwargs)
+                result = site.call(patch.real, (function, *args), kwargs)
             except BaseException as error:
                 hide(error, frame)
                 raise

@@ -8,13 +8,23 @@ to be had, the span stands alone; where no node has just that span, its text doe
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
+import threading
 import warnings
 from collections.abc import Set
 from types import CodeType
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from attnlab.run import Source, Span
+
+_BUILTINS = frozenset(dir(builtins)) - {"abs", "pow", "divmod", "round"} | {
+    "reduce",
+    "accumulate",
+    "starmap",
+    "partial",
+}
+_PARSING = threading.Lock()
 
 Key: TypeAlias = "tuple[int, int, int, int]"
 _Expression: TypeAlias = "ast.expr | ast.stmt"
@@ -29,7 +39,8 @@ class File:
         self._calls: dict[tuple[int, int], list[ast.Call]] = {}
         self._parents: dict[ast.AST, ast.AST] = {}
         try:
-            with warnings.catch_warnings():  # the program has had its own warnings of this file already
+            # Python 3.11 cannot parse in two threads at once.
+            with _PARSING, warnings.catch_warnings():  # the program has had its own warnings of this file already
                 warnings.simplefilter("ignore")
                 tree = ast.parse("".join(self.lines))
         except (SyntaxError, ValueError, RecursionError):
@@ -75,8 +86,8 @@ class File:
         """The names that an expression's value was assigned to; none where it was used in place."""
         if isinstance(node, ast.AugAssign):
             return (self.node_text(node.target),)
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):  # scores[mask] = 0
-            return (self.node_text(node.value),)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):  # `x[0]`, read in `x[0] += 1`
+            return ()
         parent = self._parents.get(node)
         if isinstance(parent, (ast.AnnAssign, ast.NamedExpr)):
             return (self.node_text(parent.target),)
@@ -87,7 +98,8 @@ class File:
         if isinstance(parent, ast.Tuple) and isinstance(above, ast.Assign):
             names = self._names(above.targets[0])
             if len(names) == len(parent.elts):
-                return (names[next(i for i, item in enumerate(parent.elts) if item is node)],)
+                place = next(i for i, item in enumerate(parent.elts) if item is node)
+                return self._names(cast("ast.Tuple", above.targets[0]).elts[place])
         return ()
 
     def whole(self, node: ast.AST) -> ast.AST:
@@ -122,9 +134,13 @@ class Place:
     def __init__(self, file: File, name: str, key: Key, code: CodeType) -> None:
         self._file = file
         self.node = file.find(key)
-        span = file.span(name, key if self.node is None else _key(file.whole(self.node)))
+        self.known = bool(file.lines)
+        span = file.span(name, key if self.node is None else _key(self.node))
         targets = () if self.node is None else file.targets(self.node)
-        self.source = Source(span, file.text(span), targets, code.co_qualname)
+        self.source = self.statement = Source(span, file.text(span), targets, code.co_qualname)
+        if isinstance(self.node, ast.Subscript):  # what stores into it is told as the whole statement
+            span = file.span(name, _key(file.whole(self.node)))
+            self.statement = Source(span, file.text(span), (file.node_text(self.node.value),), code.co_qualname)
 
     def tensor_on_the_right(self, tensors: Set[str]) -> bool | None:
         """Of an operator with one tensor and one number, whether the tensor is the right one; None: unknown.
@@ -132,12 +148,16 @@ class Place:
         Python runs `2 * x` as `x.mul(2)`. `tensors`: texts known to be tensors.
         """
         node = self.node
-        if not isinstance(node, ast.BinOp):
+        if isinstance(node, ast.BinOp):
+            pair = node.left, node.right
+        elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
+            pair = node.left, node.comparators[0]
+        else:
             return False
-        left, right = self._file.node_text(node.left), self._file.node_text(node.right)
-        if _is_number(node.left) or (right in tensors and left not in tensors):
+        left, right = self._file.node_text(pair[0]), self._file.node_text(pair[1])
+        if _is_number(pair[0]) or (right in tensors and left not in tensors):
             return True
-        if _is_number(node.right) or (left in tensors and right not in tensors):
+        if _is_number(pair[1]) or (left in tensors and right not in tensors):
             return False
         return None
 
@@ -145,7 +165,8 @@ class Place:
         """Texts of the arguments by place and by name, as they stand in the source; () where unknown.
 
         `method`: the function that ran was a tensor's method, so the part before the dot is its first
-        argument.
+        argument. What a function of Python's own was given, as in `sum(tensors)`, is not what the
+        operation was given.
         """
         text, node = self._file.node_text, self.node
         if isinstance(node, ast.BinOp):
@@ -161,7 +182,7 @@ class Place:
             return (text(node.value), text(node.slice), *([stored] if stored else [])), {}
         if isinstance(node, ast.Attribute):
             return (text(node.value),), {}
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or _is_pythons(node.func):
             return (), {}
         places: list[str] = []
         if method and isinstance(node.func, ast.Attribute):
@@ -178,6 +199,13 @@ class Place:
         if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
             return self._file.node_text(node.args[0])
         return ""
+
+
+def _is_pythons(func: ast.expr) -> bool:
+    """Whether a call is of a function that calls another one: `map(torch.neg, tensors)`."""
+    if isinstance(func, ast.Name):
+        return func.id in _BUILTINS
+    return isinstance(func, ast.Attribute) and func.attr in ("reduce", "accumulate", "starmap")
 
 
 def _is_number(node: ast.expr) -> bool:

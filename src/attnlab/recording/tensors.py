@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -13,7 +14,10 @@ from attnlab.recording.frames import Module
 from attnlab.recording.numbers import RawNumbers, take
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
-_EXACT = frozenset({Tensor, Parameter})
+
+
+# Shape, dtype and device of a value, and the step that made it.
+Row: TypeAlias = "tuple[tuple[int, ...], torch.dtype, torch.device, int | None]"
 
 
 class Id(int):
@@ -39,40 +43,41 @@ class _Known(weakref.ref[Tensor]):
 class Tensors:
     """The tensors of one recording. `numbers`: whether to note statistics and a corner of each.
 
-    Of the value `i` are kept: `shapes[i]`, `kinds[i]` (dtype, device), `makers[i]`, the step that made
-    it; and `origins`, `numbers` where there is something to say.
+    Of the value `i` are kept `rows[i]`; and `origins`, `numbers` where there is something to say.
     """
 
     def __init__(self, numbers: bool) -> None:
-        self.shapes: list[tuple[int, ...]] = []
-        self.dtypes: list[torch.dtype] = []
-        self.devices: list[torch.device] = []
-        self.makers: list[int | None] = []
+        self.rows: list[Row] = []
         self.origins: dict[int, tuple[str, str]] = {}
         self.numbers: dict[int, RawNumbers | None] = {}
         self._known: dict[int, _Known] = {}
-        self._writes: dict[int, int] = {}
+        self._writes: dict[int, int | None] = {}
         self._take = numbers
 
-    def read(self, arg: Any, module: Module | None) -> Any:
-        """An argument as it is noted: tensors as `Id`, plain values as they are, the rest by kind."""
-        kind = arg.__class__
-        if kind in _PLAIN:
-            return arg
-        if kind in _EXACT:
-            known = self._known.get(id(arg))
-            if known is not None and known() is arg and known.version == _version(arg):
-                return known.number
-            return self._arrive(arg, module)
-        if kind is tuple or kind is list:
-            read = self.read
-            return tuple([read(item, module) for item in arg])
-        return self._read_other(arg, module)
+    def read(self, args: Iterable[Any], module: Module | None) -> tuple[Any, ...]:
+        """Arguments as they are noted: tensors as `Id`, plain values as they are, the rest by kind."""
+        get = self._known.get
+        found: list[Any] = []
+        for arg in args:
+            kind = arg.__class__
+            if kind is Tensor or kind is Parameter:
+                known = get(id(arg))
+                if known is not None and known() is arg and known.version == _version(arg):
+                    found.append(known.number)
+                else:
+                    found.append(self._arrive(arg, module))
+            elif kind in _PLAIN:
+                found.append(arg)
+            elif kind is tuple or kind is list:
+                found.append(self.read(arg, module))
+            else:
+                found.append(self._read_other(arg, module))
+        return tuple(found)
 
-    def read_unseen(self, arg: Any, module: Module | None) -> Any:
+    def read_unseen(self, args: Iterable[Any], module: Module | None) -> tuple[Any, ...]:
         """The same, without a tensor subclass or a mode of the program's being asked."""
         with torch._C.DisableTorchFunction():
-            return self.read(arg, module)
+            return self.read(args, module)
 
     def _read_other(self, arg: Any, module: Module | None) -> Any:
         if isinstance(arg, Tensor):
@@ -82,11 +87,11 @@ class Tensors:
                     return known.number
                 return self._arrive(arg, module)
         if isinstance(arg, (tuple, list)):  # torch.Size, named tuples
-            return tuple([self.read(item, module) for item in arg])
+            return self.read(arg, module)
         if isinstance(arg, slice):
-            return slice(*[self.read(item, module) for item in (arg.start, arg.stop, arg.step)])
+            return slice(*self.read((arg.start, arg.stop, arg.step), module))
         if isinstance(arg, dict):
-            return tuple([self.read(item, module) for item in arg.values()])
+            return self.read(arg.values(), module)
         kind: Any = arg.__class__
         return Text(str(arg) if arg is Ellipsis or kind.__module__ == "torch" else kind.__name__)
 
@@ -95,7 +100,7 @@ class Tensors:
         version = _version(tensor)
         known = self._known.get(id(tensor))
         if known is None or known() is not tensor:
-            number = self._note(tensor, version, None)
+            number = self._note(tensor, None)
             kind, name = _origin(tensor, module)
             self.origins[number] = (kind, name)
             return number
@@ -103,7 +108,7 @@ class Tensors:
             return known.number
         # Changed through another tensor on the same memory: the last write there made this state.
         old = known.number
-        number = self._note(tensor, version, self._writes.get(_storage(tensor)))
+        number = self._note(tensor, self._writes.get(_storage(tensor)))
         if old in self.origins:
             self.origins[number] = self.origins[old]
         return number
@@ -119,25 +124,33 @@ class Tensors:
     def write(self, result: Any, step: int) -> tuple[int, ...]:
         """Note every tensor in a result as made by `step`; their numbers, in order."""
         kind = result.__class__
-        if kind in _EXACT:
-            return (self._made(result, step),)
+        if kind is Tensor or kind is Parameter:
+            return (self.made(result, step),)
         if kind in _PLAIN:
             return ()
         if isinstance(result, Tensor):
             with torch._C.DisableTorchFunction():
-                return (self._made(result, step),)
+                return (self.made(result, step),)
         if isinstance(result, dict):
             result = tuple(result.values())
         if isinstance(result, (tuple, list)):
             return tuple([number for item in result for number in self.write(item, step)])
         return ()
 
-    def _made(self, tensor: Tensor, step: int) -> Id:
-        version = _version(tensor)
+    def made(self, tensor: Tensor, step: int) -> Id:
+        """Note one tensor, of PyTorch's own class, as made by `step`."""
         known = self._known.get(id(tensor))
-        if known is not None and known.version == version and known() is tensor:
+        if known is not None and known() is tensor and known.version == _version(tensor):
             return known.number  # handed back as it is: `x.contiguous()`, or noted as overwritten
-        return self._note(tensor, version, step)
+        return self._note(tensor, step)
+
+    def unseen(self, args: Any) -> None:
+        """Note that the memory of tensors among the arguments was written to by a step that is not in the record."""
+        for arg in args:
+            if isinstance(arg, Tensor):
+                self._writes[_storage(arg)] = None
+            elif isinstance(arg, (list, tuple)):
+                self.unseen(arg)
 
     def overwrite(self, args: Any, step: int) -> tuple[list[int], list[int]]:
         """The tensors among the arguments that `step` has written into: their numbers before and after."""
@@ -149,7 +162,7 @@ class Tensors:
                 if known is not None and known() is arg and known.version != _version(arg):
                     before.append(known.number)
                     self._writes[_storage(arg)] = step
-                    number = self._note(arg, _version(arg), step)
+                    number = self._note(arg, step)
                     if known.number in self.origins:
                         self.origins[number] = self.origins[known.number]
                     after.append(number)
@@ -159,15 +172,16 @@ class Tensors:
                 after += nested[1]
         return before, after
 
-    def _note(self, tensor: Tensor, version: int, step: int | None) -> Id:
-        number = Id(len(self.shapes))
-        self.shapes.append(_ragged(tensor) if tensor.is_nested else tensor.shape)
-        self.dtypes.append(tensor.dtype)
-        self.devices.append(tensor.device)
-        self.makers.append(step)
+    def _note(self, tensor: Tensor, step: int | None) -> Id:
+        rows = self.rows
         known = _Known(tensor)
-        known.number = number
-        known.version = version
+        known.number = number = Id(len(rows))
+        try:
+            known.version = tensor._version
+        except RuntimeError:  # see `_version`, which would cost a call here
+            known.version = 0
+        shape = _ragged(tensor) if tensor.is_nested else tensor.shape
+        rows.append((shape, tensor.dtype, tensor.device, step))
         self._known[id(tensor)] = known
         if self._take:
             self.numbers[number] = take(tensor)
