@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import re
 import subprocess
 import sys
@@ -111,3 +112,18 @@ def test_its_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
 def test_a_readme_is_short(name: str) -> None:
     assert len(read(name).splitlines()) < 150
+
+
+@pytest.mark.parametrize(("name", "lang"), [("README.md", "en"), ("README.zh.md", "zh")])
+def test_the_readmes_example_is_what_the_command_says(name: str, lang: str) -> None:
+    command = [sys.executable, "-m", "attnlab", "explain", "self_attention_demo.py", "--lang", lang]
+    environ = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    said = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, encoding="utf-8", check=True).stdout
+    lines = iter(said.splitlines())
+    example = (
+        (ROOT / name).read_text(encoding="utf-8").partition("<!-- example -->")[2].partition("<!-- /example -->")[0]
+    )
+    shown = [line for line in example.strip().splitlines()[2:-1] if line not in ("…", "")]
+    assert len(shown) > 30
+    for line in shown:
+        assert line in lines, f"{name} shows a line that the command does not say there: {line}"

@@ -8,8 +8,9 @@ from attnlab.run import Run
 
 if TYPE_CHECKING:
     from attnlab.recording.api import record
+    from attnlab.telling import explain
 
-__all__ = ["Run", "record"]
+__all__ = ["Run", "explain", "record"]
 __version__ = "0.1.0"
 
 
@@ -19,4 +20,8 @@ def __getattr__(name: str) -> Any:
         from attnlab.recording.api import record
 
         return record
+    if name == "explain":
+        from attnlab.telling import explain
+
+        return explain
     raise AttributeError(f"module 'attnlab' has no attribute {name!r}")

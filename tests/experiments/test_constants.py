@@ -23,6 +23,11 @@ def set_to(text: str, name: str, value: str) -> str:
     return constants.apply({"a.py": dedent(text)}, [change], "a.py")["a.py"]
 
 
+# A number that is passed by place has the name of the parameter.
+MODULE = "class M:\n    def __init__(self, d, h): pass"
+DATA = "@dataclass\nclass C:\n    d: int\n    h: int"
+
+
 def refused(text: str, name: str, value: str = "1") -> tuple[str, dict[str, object]]:
     with pytest.raises(BadChange) as caught:
         set_to(text, name, value)
@@ -55,6 +60,9 @@ def refused(text: str, name: str, value: str = "1") -> tuple[str, dict[str, obje
         ("c = {'heads': 4, 2: 3}", "heads", "item", "c = {'heads': 6, 2: 3}"),
         ("c = dict(heads=4)", "heads", "keyword", "c = dict(heads=6)"),
         ("m = MultiHead(8, n_heads=4)", "n_heads", "keyword", "m = MultiHead(8, n_heads=6)"),
+        (f"{MODULE}\nM(8, 4)", "h", "keyword", f"{MODULE}\nM(8, 6)"),
+        (f"{DATA}\nC(8, 4)", "h", "keyword", f"{DATA}\nC(8, 6)"),
+        ("def f(h=1): pass\nf(4)", "h", "keyword", "def f(h=1): pass\nf(6)"),
         ("x = torch.randn(2, 4, 8)", "randn[1]", "argument", "x = torch.randn(2, 6, 8)"),
         ("x = a.transpose(-2, -4)", "transpose[1]", "argument", "x = a.transpose(-2, 6)"),
         ("批, 长 = 2, 4  # 样本, 词元", "长", "name", "批, 长 = 2, 6  # 样本, 词元"),
@@ -156,6 +164,7 @@ def test_an_unknown_name() -> None:
     text = "seq_len = 4\nbatch_size = 2\nx = f(9)"
     assert refused(text, "seqlen") == ("change.near", {"name": "seqlen", "near": "seq_len"})
     assert refused(text, "q") == ("change.unknown", {"name": "q", "names": "batch_size, seq_len"})
+    assert refused("x = f(4)", "q") == ("change.unknown", {"name": "q", "names": "f[0]"})
     assert refused("x = y", "q") == ("change.unknown", {"name": "q", "names": "—"})
 
 
@@ -217,6 +226,11 @@ def test_another_file_is_searched_after_the_main_one() -> None:
     sources = {"lib.py": "y = Q\n", "main.py": "y = Q\n"}
     assert constants.apply(sources, [Replace("Q", "K")], "main.py") == {"main.py": "y = K\n"}
     assert constants.apply({**sources, "main.py": ""}, [Replace("Q", "K")], "main.py") == {"lib.py": "y = K\n"}
+
+
+def test_a_number_passed_by_place_has_the_name_of_another_files_parameter() -> None:
+    sources = {"lib.py": "def f(n):\n    pass\n", "main.py": "f(4)\n"}
+    assert [(c.name, c.file) for c in constants.find(sources)] == [("f[0]", "main.py"), ("n", "main.py")]
 
 
 def test_changes_add_up() -> None:

@@ -48,7 +48,7 @@ def values(tensors: Tensors) -> tuple[Value, ...]:
     return tuple(
         Value(
             id=number,
-            shape=tuple(shape),
+            shape=tuple(size if type(size) is int else -1 for size in shape),
             axes=(None,) * len(shape),
             dtype=str(dtype).removeprefix("torch."),
             device=str(device),
@@ -68,7 +68,7 @@ class _Builder:
         self._files: set[str] = set()
         self._tensors: set[str] = set()
         self._given: dict[int, int] = {}
-        for (_, _, _, site, user, *_), results, _ in recorder.steps:
+        for _, _, _, site, user, _, _, _, _, results, _ in recorder.steps:
             place = self._place(user)
             if place is not None and results:
                 self._tensors.update(place.source.targets)
@@ -76,7 +76,7 @@ class _Builder:
                     self._tensors.add(place.source.text)
 
     def step(self, index: int, done: Done) -> Step:
-        (func, args, kwargs, site, user, module, call, frame, grad), results, inplace = done
+        func, args, kwargs, site, user, module, call, frame, grad, results, inplace = done
         op, function, method, swapped = operations.name(func)
         place = self._place(user)
         via = None if site is user else self._place(site)
@@ -127,7 +127,7 @@ class _Builder:
         first = int(passed[0])
         tensors = self._recorder.tensors
         maker = tensors.rows[first][3]
-        inside = maker is not None and self._recorder.steps[maker][0][6] == call
+        inside = maker is not None and self._recorder.steps[maker][6] == call
         if inside or tensors.origins.get(first, ("", ""))[0] == "parameter":  # `nn.Linear(12, 7)` makes its own
             return False
         return self._given.setdefault(call, first) == first
@@ -155,7 +155,7 @@ class _Builder:
         failed = None
         noted = self._recorder.failure
         if noted is not None and noted[0] == identity(error):
-            failed = self.step(len(self._recorder.steps), (noted[1], (), ()))
+            failed = self.step(len(self._recorder.steps), (*noted[1], (), ()))
         trace = error.__traceback__
         file = line = None
         while trace is not None:

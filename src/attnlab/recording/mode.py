@@ -75,8 +75,10 @@ _KINDS: dict[Any, int] = {
 # One operation as it is noted, plain tuples to be quick: the function, what was passed by place and by
 # name, the site of the call and the user's, the module, the call's and the frame's number, grad mode.
 Noted: TypeAlias = "tuple[Any, Any, dict[str, Any] | None, Site, Site | None, Module | None, int, int, bool]"
-# What was noted, the numbers of the values that it made, and of those that it overwrote.
-Done: TypeAlias = "tuple[Noted, tuple[int, ...], tuple[int, ...]]"
+# What was noted, then the numbers of the values that it made, and of those that it overwrote. One flat tuple
+# for each step: what the record holds, Python's collector of garbage goes through again and again.
+Done: TypeAlias = "tuple[Any, Any, dict[str, Any] | None, Site, Site | None, Module | None, int, int, bool, Ids, Ids]"
+Ids: TypeAlias = "tuple[int, ...]"
 
 
 class RawSize(NamedTuple):
@@ -213,7 +215,7 @@ class Recorder(TorchFunctionMode):
         else:
             made = self.tensors.write(result, step)
         if made or before or _reads(noted):
-            steps.append((noted, made, tuple(before)))
+            steps.append((*noted, made, tuple(before)))
 
     def _lose(self, error: Exception) -> None:
         if len(self.lost) < LOST_LIMIT:

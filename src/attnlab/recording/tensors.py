@@ -62,7 +62,11 @@ class Tensors:
             kind = arg.__class__
             if kind is Tensor or kind is Parameter:
                 known = get(id(arg))
-                if known is not None and known() is arg and known.version == _version(arg):
+                try:
+                    version = arg._version
+                except RuntimeError:  # see `_version`, which would cost a call here
+                    version = 0
+                if known is not None and known.version == version and known() is arg:
                     found.append(known.number)
                 else:
                     found.append(self._arrive(arg, module))
@@ -140,7 +144,9 @@ class Tensors:
     def made(self, tensor: Tensor, step: int) -> Id:
         """Note one tensor, of PyTorch's own class, as made by `step`."""
         known = self._known.get(id(tensor))
-        if known is not None and known() is tensor and known.version == _version(tensor):
+        if known is None:
+            return self._note(tensor, step)
+        if known() is tensor and known.version == _version(tensor):
             return known.number  # handed back as it is: `x.contiguous()`, or noted as overwritten
         return self._note(tensor, step)
 
@@ -180,7 +186,11 @@ class Tensors:
             known.version = tensor._version
         except RuntimeError:  # see `_version`, which would cost a call here
             known.version = 0
-        shape = _ragged(tensor) if tensor.is_nested else tensor.shape
+        # A plain tuple: the collector of garbage lets go of it, of a torch.Size never.
+        try:
+            shape: tuple[int, ...] = tuple(tensor.shape)
+        except RuntimeError:  # a nested tensor has no sizes
+            shape = _ragged(tensor)
         rows.append((shape, tensor.dtype, tensor.device, step))
         self._known[id(tensor)] = known
         if self._take:
