@@ -30,7 +30,7 @@ def seconds(work: Work, clock: Callable[[], float] = time.perf_counter) -> float
 
 def ratios(
     plain: Work, others: Mapping[str, Work], rounds: int, clock: Callable[[], float] = time.perf_counter
-) -> list[tuple[str, float]]:
+) -> dict[str, float]:
     """How many times as long as `plain` each of the others takes: its name, and the median over `rounds` turns."""
     seconds(plain, clock)  # a first time is like no other
     for work in others.values():
@@ -40,7 +40,7 @@ def ratios(
         base = seconds(plain, clock)
         for name, work in others.items():
             found[name].append(seconds(work, clock) / base)
-    return [(name, statistics.median(each)) for name, each in found.items()]
+    return {name: statistics.median(each) for name, each in found.items()}
 
 
 def table(title: str, rows: Iterable[tuple[str, str, str]]) -> None:

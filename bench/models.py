@@ -42,7 +42,7 @@ class Block(nn.Module):
 
 
 def tiny() -> tuple[nn.Module, torch.Tensor, int]:
-    return Attention(8, 1), torch.randn(2, 4, 8), 200
+    return Attention(8, 1), torch.randn(2, 4, 8), 1000
 
 
 def stack() -> tuple[nn.Module, torch.Tensor, int]:

@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     "diagnosis": {"run"},
     # what there is to say
     "explanation": {"run", "attention", "axes"},
-    "answers": {"run", "recording", "attention", "experiments", "axes", "diagnosis", "explanation"},
+    "answers": {"run", "recording", "attention", "experiments", "axes", "diagnosis", "explanation", "words"},
     "words": set(),
     "views": {"run", "diagnosis", "explanation", "answers", "words"},
     # the faces, which only put the rooms together

@@ -285,7 +285,8 @@ class Run:
     def __repr__(self) -> str:
         if "program" not in self.__dict__:
             return "Run(not finished)"
-        return f"Run({self.program.name!r}: {len(self.steps)} steps, {len(self.values)} values, error {self.error!r})"
+        shown = {"program": self.program.name, "steps": len(self.steps), "values": len(self.values), "error": self.error}
+        return "Run(" + ", ".join(f"{name}={value!r}" for name, value in shown.items()) + ")"
 
     def named(self, names: Callable[[int], tuple[str | None, ...]]) -> Run:
         """The same Run with names for axes: `names` gives those of the value with an id."""

@@ -7,7 +7,7 @@ import difflib
 import keyword
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attnlab.experiments.changes import BadChange, Change, Constant, Replace, SetConstant
 
@@ -17,17 +17,15 @@ _RANK = {"name": 0, "option": 1, "field": 2, "item": 2, "keyword": 3, "default":
 
 def find(sources: Mapping[str, str]) -> tuple[Constant, ...]:
     """Every constant in the files, in the order in which they stand."""
+    trees = {file: tree for file, text in sources.items() if (tree := _parsed(text)) is not None}
+    parameters = {name: names for tree in trees.values() for name, names in _parameters(tree)}
     found: list[Constant] = []
-    for file, text in sources.items():
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        lines = text.split("\n")  # as Python counts them: other ends of lines may stand in a string
+    for file, tree in trees.items():
+        lines = sources[file].split("\n")  # as Python counts them: other ends of lines may stand in a string
         numbers = {
-            (*_place(node, lines), name): (kind, node) for name, kind, node in _named(tree) if _number(node) is not None
+            (*_place(node, lines), name): (kind, node)
+            for name, kind, node in _named(tree, parameters)
+            if _number(node) is not None
         }
         for (line, col, end_col, name), (kind, node) in sorted(numbers.items(), key=lambda item: item[0]):
             value = _number(node)
@@ -35,6 +33,40 @@ def find(sources: Mapping[str, str]) -> tuple[Constant, ...]:
             if value is not None and node.lineno == node.end_lineno and _reads(lines[line - 1][col:end_col], value):
                 found.append(Constant(name, value, kind, file, line, col, end_col))
     return tuple(found)
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _parameters(tree: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The parameters of each function and each class, by its name: what a number that is passed by place is called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            init = next(
+                (item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None
+            )
+            fields = [
+                item.target.id
+                for item in node.body
+                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+            ]
+            if init is not None:
+                yield node.name, _names(init.args)
+            elif node.decorator_list or node.bases:  # a dataclass, a NamedTuple
+                yield node.name, tuple(fields)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, _names(node.args)
+
+
+def _names(args: ast.arguments) -> tuple[str, ...]:
+    names = tuple(item.arg for item in (*args.posonlyargs, *args.args))
+    return names[1:] if names[:1] in (("self",), ("cls",)) else names
 
 
 def choose(constants: Iterable[Constant], name: str) -> Constant:
@@ -46,7 +78,8 @@ def choose(constants: Iterable[Constant], name: str) -> Constant:
     if at:
         named = [item for item in named if str(item.line) == line]
     if not named:
-        names = sorted({item.name for item in constants if item.kind != "argument"})
+        plainly = {item.name for item in constants if item.kind != "argument"}
+        names = sorted(plainly or {item.name for item in constants})
         near = difflib.get_close_matches(plain, names, 1)
         if near:
             raise BadChange("change.near", name=name, near=near[0])
@@ -154,7 +187,7 @@ def _no_code(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _named(tree: ast.AST) -> Iterator[tuple[str, str, ast.expr]]:
+def _named(tree: ast.AST, parameters: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, ast.expr]]:
     """(name, kind, expression) of everything that gives a name to an expression, in any order."""
     fields = {id(item) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for item in node.body}
     for node in ast.walk(tree):
@@ -169,7 +202,7 @@ def _named(tree: ast.AST) -> Iterator[tuple[str, str, ast.expr]]:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 yield from _defaults(node.args)
             case ast.Call():
-                yield from _arguments(node)
+                yield from _arguments(node, parameters)
             case ast.Dict():
                 for key, item in zip(node.keys, node.values, strict=True):
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -210,7 +243,7 @@ def _defaults(args: ast.arguments) -> Iterator[tuple[str, str, ast.expr]]:
             yield name.arg, "default", item
 
 
-def _arguments(call: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
+def _arguments(call: ast.Call, parameters: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, ast.expr]]:
     callee = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if callee == "add_argument":
         options = [item.value for item in call.args if isinstance(item, ast.Constant) and isinstance(item.value, str)]
@@ -221,6 +254,8 @@ def _arguments(call: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
         return
     for place, item in enumerate(call.args):
         yield f"{callee}[{place}]", "argument", item
+        if place < len(parameters.get(callee, ())):
+            yield parameters[callee][place], "keyword", item
     for word in call.keywords:
         if word.arg and not keyword.iskeyword(word.arg):
             yield word.arg, "keyword", word.value

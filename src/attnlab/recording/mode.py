@@ -140,6 +140,8 @@ class Recorder(TorchFunctionMode):
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
+            if kind == _SIZE:
+                noted = self.begin(func, args, kwargs, frame)
             if noted is not None:
                 self.failure = (identity(error), noted)
             hide(error, frame)
