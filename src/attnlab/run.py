@@ -285,7 +285,8 @@ class Run:
     def __repr__(self) -> str:
         if "program" not in self.__dict__:
             return "Run(not finished)"
-        shown = {"program": self.program.name, "steps": len(self.steps), "values": len(self.values), "error": self.error}
+        counts = {"steps": len(self.steps), "values": len(self.values)}
+        shown = {"program": self.program.name, **counts, "error": self.error}
         return "Run(" + ", ".join(f"{name}={value!r}" for name, value in shown.items()) + ")"
 
     def named(self, names: Callable[[int], tuple[str | None, ...]]) -> Run:
