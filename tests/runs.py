@@ -7,6 +7,7 @@ import io
 import sys
 import tomllib
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -51,4 +52,5 @@ def axes_of(script: Path) -> Axes:
 
 def explanation_of(script: Path, layer: str | None = None, everything: bool = False) -> Explanation:
     run = run_of(script)
-    return explain(run, alike(attentions_of(script), run), axes_of(script), layer, everything)
+    found = explain(run, alike(attentions_of(script), run), axes_of(script), layer, everything)
+    return replace(found, program=script.name)  # where the checkout lies must not show
