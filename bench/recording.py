@@ -1,12 +1,10 @@
-"""What recording costs in time and memory, beside the same work unrecorded and other tools in the same run.
-
-python bench/recording.py
-"""
+"""What recording costs in time and memory, beside the same work unrecorded and other tools in the same run."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import io
+import statistics
 import subprocess
 import sys
 import time
@@ -103,9 +101,14 @@ def times(size: str) -> dict[str, float | str]:
 
 
 def peak(size: str, way: str) -> float | str:
-    """MiB that a process of its own takes at most while it runs the work in one way, beyond what it had before."""
-    done = subprocess.run([sys.executable, __file__, size, way], capture_output=True, text=True, check=False)
-    return float(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1]
+    """MiB that a process takes at most while it does the work in one way, beyond what it had; of three, the median."""
+    grew: list[float] = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, __file__, size, way], capture_output=True, text=True, check=False)
+        if done.returncode:
+            return done.stderr.splitlines()[-1]
+        grew.append(float(done.stdout))
+    return statistics.median(grew)
 
 
 def grown(size: str, way: str) -> float:

@@ -7,6 +7,7 @@ begins to record, and when the program has ended says what happened.
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import subprocess
@@ -40,6 +41,7 @@ def launch(argv: list[str], program: Program, output: IO[str] | None) -> NoRetur
 
 def attach(request: str) -> None:
     """Begin to watch the program that this process is about to run."""
+    importlib.import_module("attnlab.telling")  # while no module of the program's can stand in the way of Python's own
     argv, output = json.loads(request)
     command = parse(argv)
     words = Words(language(command.last("lang"), os.environ))
@@ -70,6 +72,7 @@ class _Watch:
     def _finish(self) -> None:
         if os.getpid() != self._process:
             return
+        sys.path[:] = self._start.path  # the same for what is still to be imported
         error: BaseException | None = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         run = self._session.finish(error, None if error is None else 1)
         if self._stdout is not None:

@@ -208,7 +208,7 @@ step.step()
 print(w.tolist())
 """
     trial = rerun(tmp_path, text, seconds=120.0)
-    assert (trial.ended, trial.reply.printed) == ("whole", "[0.5, 0.5]\n")
+    assert (trial.ended, trial.reply.detail, trial.reply.printed) == ("whole", "", "[0.5, 0.5]\n")
 
 
 def test_reading_from_the_keyboard_ends_at_once(tmp_path: Path) -> None:
