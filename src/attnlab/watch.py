@@ -41,7 +41,10 @@ def launch(argv: list[str], program: Program, output: IO[str] | None) -> NoRetur
 
 def attach(request: str) -> None:
     """Begin to watch the program that this process is about to run."""
-    importlib.import_module("attnlab.telling")  # while no module of the program's can stand in the way of Python's own
+    # Now, while no module of the program's can stand in the way of Python's own; and later, running any text as
+    # code (as dataclasses do) would make Python forget that an interrupt ended the program.
+    for name in ("attnlab.telling", "attnlab.diagnosis", "attnlab.views.diagnosis"):
+        importlib.import_module(name)
     argv, output = json.loads(request)
     command = parse(argv)
     words = Words(language(command.last("lang"), os.environ))

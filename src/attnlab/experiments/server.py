@@ -279,6 +279,7 @@ def _rerun(request: Request, start: Start, end: int, printed: int, folder: str) 
     start.restore()
     tempfile.tempdir = folder  # files that are not meant to last are let be there
     sys.dont_write_bytecode = True  # an import is no effect
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder  # nor is the folder that PyTorch makes for an optimizer
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - without what the first run left in its buffer
