@@ -10,7 +10,7 @@ from attnlab.recording import numbers, operations
 from attnlab.recording.frames import Site
 from attnlab.recording.mode import Done, Recorder, identity
 from attnlab.recording.places import Place, Places
-from attnlab.recording.tensors import Id, Tensors, Text
+from attnlab.recording.tensors import Mark, Tensors, Text, number_of
 from attnlab.run import Arg, Count, Error, Opaque, Operand, Program, Ref, Run, Size, Slice, Source, Step, Value
 
 # Operators that Python may run on the right operand, and those that then have another name.
@@ -87,7 +87,7 @@ class _Builder:
             texts, named = place.operands(method)
             if swapped:
                 passed.reverse()
-            elif len(passed) == 2 and not isinstance(passed[1], Id):
+            elif len(passed) == 2 and not isinstance(passed[1], Mark):
                 texts = self._in_order(place, op, passed, texts)
         elif place is not None and self._is_given(call, passed):
             texts = (place.only_argument(),)
@@ -122,9 +122,9 @@ class _Builder:
 
     def _is_given(self, call: int, passed: list[Any]) -> bool:
         """Whether a step inside a library's call reads first what the user gave: what the first step of it read."""
-        if not passed or not isinstance(passed[0], Id):
+        if not passed or not isinstance(passed[0], Mark):
             return False
-        first = int(passed[0])
+        first = number_of(passed[0])
         tensors = self._recorder.tensors
         maker = tensors.rows[first][3]
         inside = maker is not None and self._recorder.steps[maker][6] == call
@@ -182,8 +182,8 @@ def _source(place: Place | None) -> Source | None:
 
 def _arg(noted: Any) -> Arg:
     match noted:
-        case Id():
-            return Ref(int(noted))
+        case complex():  # a `Mark`
+            return Ref(number_of(noted))
         case Text():
             return Opaque(str(noted))
         case tuple():

@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import weakref
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, cast
@@ -28,6 +29,7 @@ _CALL_IMPL = torch.nn.Module._call_impl.__code__
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
+@cache
 def _library_roots() -> tuple[str, ...]:
     paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     paths.update(site.getsitepackages())
@@ -61,7 +63,7 @@ class Site:
         self.call = FunctionType(code, frame.f_globals)
 
 
-def _template(func: Any, args: Any, kwargs: Any) -> Any: return func(*args, **kwargs)  # fmt: skip
+def _template(func: Any, args: Any, kw: Any) -> Any: return func(*args, **kw) if kw else func(*args)  # fmt: skip
 
 
 _TEMPLATE: CodeType = _template.__code__

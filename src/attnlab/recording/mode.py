@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from attnlab.recording.frames import TRAMPOLINE, Frames, Module, Site, Tag
-from attnlab.recording.tensors import Id, Tensors
+from attnlab.recording.tensors import Mark, Tensors, number_of
 from attnlab.recording.tracebacks import arrive_clean
 
 # The bounds of a record. A loop's first rounds are recorded in full and the rest is counted: an
@@ -199,8 +199,8 @@ class Recorder(TorchFunctionMode):
         axis = 0 if func is Tensor.__len__ else args[1] if len(args) > 1 else kwargs.get("dim")
         if axis is None or isinstance(axis, int):
             with torch._C.DisableTorchFunction():
-                (value,) = self.tensors.read(args[:1], tag.module)
-                self.sizes.append(RawSize(value, axis, site))
+                (mark,) = self.tensors.read(args[:1], tag.module)
+                self.sizes.append(RawSize(number_of(mark), axis, site))
 
     def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any, writes: bool) -> None:
         """Note what came out, and give the step its place in the record. `writes`: it may have written."""
@@ -212,7 +212,7 @@ class Recorder(TorchFunctionMode):
                 before, found = self.tensors.overwrite((*args, *kwargs.values()), step)
                 found += [number for number in self.tensors.write(result, step) if number not in found]
             made = tuple(found)
-        elif result.__class__ is Tensor:
+        elif type(result) is Tensor:
             made = (self.tensors.made(result, step),)
         else:
             made = self.tensors.write(result, step)
@@ -241,7 +241,7 @@ def _reads(noted: Noted) -> bool:
 
 
 def _is_tensor(item: Any) -> bool:
-    return isinstance(item, Id) or (isinstance(item, tuple) and any(map(_is_tensor, item)))
+    return isinstance(item, Mark) or (isinstance(item, tuple) and any(map(_is_tensor, item)))
 
 
 def _may_write(func: Any) -> bool:

@@ -20,10 +20,14 @@ _PLAIN = frozenset({int, float, bool, str, type(None)})
 Row: TypeAlias = "tuple[tuple[int, ...], torch.dtype, torch.device, int | None]"
 
 
-class Id(int):
-    """The number of a value, where an argument was a tensor."""
+# A tensor among the arguments is noted as its number times 1j. No argument is noted as a complex number
+# otherwise, and Python's collector of garbage passes it over, as it does no object of a class written in Python.
+Mark: TypeAlias = complex
 
-    __slots__ = ()
+
+def number_of(mark: Mark) -> int:
+    """The number of the value that a mark stands for."""
+    return int(mark.imag)
 
 
 class Text(str):
@@ -35,8 +39,9 @@ class Text(str):
 class _Known(weakref.ref[Tensor]):
     """A tensor that was seen, the count of writes to its memory then, and its number."""
 
-    __slots__ = ("number", "version")
-    number: Id
+    __slots__ = ("mark", "number", "version")
+    mark: Mark
+    number: int
     version: int
 
 
@@ -55,11 +60,11 @@ class Tensors:
         self._take = numbers
 
     def read(self, args: Iterable[Any], module: Module | None) -> tuple[Any, ...]:
-        """Arguments as they are noted: tensors as `Id`, plain values as they are, the rest by kind."""
+        """Arguments as they are noted: tensors as `Mark`, plain values as they are, the rest by kind."""
         get = self._known.get
         found: list[Any] = []
         for arg in args:
-            kind = arg.__class__
+            kind: Any = type(arg)
             if kind is Tensor or kind is Parameter:
                 known = get(id(arg))
                 try:
@@ -67,7 +72,7 @@ class Tensors:
                 except RuntimeError:  # see `_version`, which would cost a call here
                     version = 0
                 if known is not None and known.version == version and known() is arg:
-                    found.append(known.number)
+                    found.append(known.mark)
                 else:
                     found.append(self._arrive(arg, module))
             elif kind in _PLAIN:
@@ -88,7 +93,7 @@ class Tensors:
             with torch._C.DisableTorchFunction():
                 known = self._known.get(id(arg))
                 if known is not None and known() is arg and known.version == _version(arg):
-                    return known.number
+                    return known.mark
                 return self._arrive(arg, module)
         if isinstance(arg, (tuple, list)):  # torch.Size, named tuples
             return self.read(arg, module)
@@ -99,23 +104,21 @@ class Tensors:
         kind: Any = arg.__class__
         return Text(str(arg) if arg is Ellipsis or kind.__module__ == "torch" else kind.__name__)
 
-    def _arrive(self, tensor: Tensor, module: Module | None) -> Id:
-        """The number of a tensor that comes from elsewhere, or has changed since it was last seen."""
+    def _arrive(self, tensor: Tensor, module: Module | None) -> Mark:
+        """The mark of a tensor that comes from elsewhere, or has changed since it was last seen."""
         version = _version(tensor)
         known = self._known.get(id(tensor))
         if known is None or known() is not tensor:
-            number = self._note(tensor, None)
-            kind, name = _origin(tensor, module)
-            self.origins[number] = (kind, name)
-            return number
+            now = self._note(tensor, None)
+            self.origins[now.number] = _origin(tensor, module)
+            return now.mark
         if known.version == version:  # an inference tensor, whose version has to be asked with care
-            return known.number
+            return known.mark
         # Changed through another tensor on the same memory: the last write there made this state.
-        old = known.number
-        number = self._note(tensor, self._writes.get(_storage(tensor)))
-        if old in self.origins:
-            self.origins[number] = self.origins[old]
-        return number
+        now = self._note(tensor, self._writes.get(_storage(tensor)))
+        if known.number in self.origins:
+            self.origins[now.number] = self.origins[known.number]
+        return now.mark
 
     def name(self, root: torch.nn.Module) -> None:
         """Name the parameters and buffers of a module that were seen before it ran."""
@@ -141,14 +144,14 @@ class Tensors:
             return tuple([number for item in result for number in self.write(item, step)])
         return ()
 
-    def made(self, tensor: Tensor, step: int) -> Id:
+    def made(self, tensor: Tensor, step: int) -> int:
         """Note one tensor, of PyTorch's own class, as made by `step`."""
         known = self._known.get(id(tensor))
         if known is None:
-            return self._note(tensor, step)
+            return self._note(tensor, step).number
         if known() is tensor and known.version == _version(tensor):
             return known.number  # handed back as it is: `x.contiguous()`, or noted as overwritten
-        return self._note(tensor, step)
+        return self._note(tensor, step).number
 
     def unseen(self, args: Any) -> None:
         """Note that the memory of tensors among the arguments was written to by a step that is not in the record."""
@@ -168,7 +171,7 @@ class Tensors:
                 if known is not None and known() is arg and known.version != _version(arg):
                     before.append(known.number)
                     self._writes[_storage(arg)] = step
-                    number = self._note(arg, step)
+                    number = self._note(arg, step).number
                     if known.number in self.origins:
                         self.origins[number] = self.origins[known.number]
                     after.append(number)
@@ -178,10 +181,11 @@ class Tensors:
                 after += nested[1]
         return before, after
 
-    def _note(self, tensor: Tensor, step: int | None) -> Id:
+    def _note(self, tensor: Tensor, step: int | None) -> _Known:
         rows = self.rows
         known = _Known(tensor)
-        known.number = number = Id(len(rows))
+        known.number = number = len(rows)
+        known.mark = number * 1j
         try:
             known.version = tensor._version
         except RuntimeError:  # see `_version`, which would cost a call here
@@ -195,7 +199,7 @@ class Tensors:
         self._known[id(tensor)] = known
         if self._take:
             self.numbers[number] = take(tensor)
-        return number
+        return known
 
 
 def _version(tensor: Tensor) -> int:
