@@ -376,7 +376,7 @@ def test_scores_follow_the_lengths_and_not_the_features() -> None:
     cross = numbers(CROSS, "scores")["shapes"]
     assert cross["randn[1]@27 = 16"] == (2, 16, 8)
     assert cross["randn[1]@28 = 16"] == (2, 5, 16)
-    assert cross["CrossAttention[2] = 12"] == (2, 5, 8)
+    assert cross["inner = 12"] == (2, 5, 8)
     kinds = {"why.scores.moves.query", "why.scores.moves.key", "why.scores.moves.none"}
     assert kinds <= said(answers(CROSS)["scores"])
 

@@ -120,7 +120,8 @@ def apply(sources: Mapping[str, str], changes: Iterable[Change], main: str) -> d
             place = change.constant
             edits.setdefault(place.file, []).append((place.line, place.col, place.end_col, repr(change.value)))
     texts: dict[str, str] = {}
-    for file, places in edits.items():
+    for file, found in edits.items():
+        places = set(found)  # a number passed by place has two names
         lines = sources[file].split("\n")
         for line, col, end_col, new in sorted(places, reverse=True):
             lines[line - 1] = lines[line - 1][:col] + new + lines[line - 1][end_col:]
