@@ -14,7 +14,7 @@ from attnlab.explanation.data import Code
 def shown(sources: Mapping[str, str], texts: Mapping[str, str], main: str) -> Iterator[Shown]:
     """Each changed line, first as it was, then as it is; comments are left out, and so is what they alone changed."""
     for file, text in texts.items():
-        old, new = _lines(sources[file]), _lines(text)
+        old, new = without_comments(sources[file]), without_comments(text)
         name = "" if file == main else file
         for kind, i, i_end, j, j_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             if kind == "equal":
@@ -26,8 +26,8 @@ def shown(sources: Mapping[str, str], texts: Mapping[str, str], main: str) -> It
                     yield Shown(Code(name, (start + 1,), code), changed)
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a source without their comments."""
+def without_comments(text: str) -> list[str]:
+    """The lines of a source without their comments, and without the space before them."""
     lines = text.split("\n")
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

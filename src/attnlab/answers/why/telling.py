@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
-import tokenize
 from collections.abc import Sequence
 from math import isinf, isnan
 
 from attnlab.answers.data import Literally, Shown, Text
+from attnlab.answers.edits import without_comments
 from attnlab.answers.why.bench import Bench, Tried
 from attnlab.answers.why.rewriting import Rewrite, key_of, operand, rewritten
 from attnlab.attention import Grid
@@ -27,26 +26,13 @@ def shown(bench: Bench, source: Source, *rewrites: Rewrite) -> Shown:
     file = bench.run.sources[span.file]
     changed = rewritten(bench.run, rewrites).get(span.file, file)
     last = span.end_line + changed.count("\n") - file.count("\n")
-    lines = _without_comments(changed).split("\n")[span.line - 1 : last]
-    body = textwrap.dedent("\n".join(line.rstrip() for line in lines))
+    body = textwrap.dedent("\n".join(without_comments(changed)[span.line - 1 : last]))
     return Shown(Code("" if span.file == bench.lab.main else span.file, (span.line,), body), changed is not file)
 
 
 def codes(bench: Bench, steps: Sequence[Step]) -> list[Shown]:
     """The lines of several steps, each once."""
     return list(dict.fromkeys(shown(bench, step.source) for step in steps if step.source is not None))
-
-
-def _without_comments(text: str) -> str:
-    lines = text.split("\n")
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                row, col = token.start
-                lines[row - 1] = lines[row - 1][:col]
-    except (tokenize.TokenError, SyntaxError):
-        return text
-    return "\n".join(lines)
 
 
 def sizes(shape: Sequence[int]) -> str:
