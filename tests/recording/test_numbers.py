@@ -9,6 +9,7 @@ from recorded import made
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import attnlab
+from attnlab.recording.numbers import CHUNK, take
 from attnlab.run import CORNER, STATISTICS, Numbers
 
 
@@ -60,6 +61,34 @@ def test_statistics_pass_over_what_is_not_finite() -> None:
     assert numbers.std == pytest.approx(math.sqrt(2 / 3))
     assert numbers.corner[0] == (1.0, math.inf, -math.inf)
     assert math.isnan(numbers.corner[1][0])
+
+
+@pytest.mark.parametrize("laid", ["flat", "transposed", "sliced", "expanded"])
+def test_statistics_of_more_than_is_held_at_a_time_are_as_exact(laid: str) -> None:
+    torch.manual_seed(0)
+    tensor = (torch.randn(3, 200, 300, dtype=torch.float64) + torch.arange(3.0).view(3, 1, 1) * 1e4).float()
+    tensor[1, 7, 11] = math.inf
+    tensor = {
+        "flat": tensor,
+        "transposed": tensor.transpose(0, 2),
+        "sliced": tensor[:, 5:, ::2],
+        "expanded": tensor[:, :1].expand(3, 200, 300),
+    }[laid]
+    assert tensor.numel() > CHUNK
+    taken = take(tensor)
+    assert taken is not None
+    mean, std, low, high, missing = taken.statistics or ()
+    exact = tensor.double()[tensor.isfinite()]
+    assert mean == pytest.approx(exact.mean().item(), rel=1e-12)
+    assert std == pytest.approx(exact.std(correction=0).item(), rel=1e-12)
+    assert (low, high, missing) == (exact.min().item(), exact.max().item(), tensor.numel() - exact.numel())
+
+
+def test_taking_them_leaves_the_tensor_as_it_is() -> None:
+    tensor = torch.randn(3, 4, dtype=torch.float64)
+    before = tensor.clone()
+    take(tensor)
+    assert torch.equal(tensor, before)
 
 
 def test_without_a_finite_element_only_their_number_is_known() -> None:

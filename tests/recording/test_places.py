@@ -68,6 +68,7 @@ def test_columns_are_characters_after_chinese_text_on_the_same_line(recorded) ->
         ("(p, q), r = (3, 3), x + 1", ("r",)),
         ("x + 1", ()),
         ("y = [x + 1]", ()),
+        ("y = (x + 1,)", ()),
         ("y = str(x + 1)", ()),
     ],
 )

@@ -13,6 +13,7 @@ import torch
 from attnlab.recording.finish import finish
 from attnlab.recording.mode import Recorder
 from attnlab.recording.outside import Watching
+from attnlab.recording.tape import Tape
 from attnlab.run import Program, Run
 
 __all__ = ["Recording", "record"]
@@ -68,6 +69,23 @@ def record(
     seconds = time.perf_counter() - began
     name: str = getattr(program, "__qualname__", type(program).__qualname__)
     return finish(Run.unfinished(), recorder, Program("call", name, ()), None, None, seconds)
+
+
+def taped(program: Callable[..., Any], /, *inputs: Any, **options: Any) -> tuple[Run, Tape, Exception | None]:
+    """Call a module or a function once; its Run, the tape to run its steps again, and what it raised."""
+    recorder = Recorder(True, _own(program))
+    tape = recorder.tape = Tape()
+    began = time.perf_counter()
+    error: Exception | None = None
+    with Watching(recorder):
+        try:
+            program(*inputs, **options)
+        except Exception as raised:
+            error = raised
+    seconds = time.perf_counter() - began
+    name: str = getattr(program, "__qualname__", type(program).__qualname__)
+    run = finish(Run.unfinished(), recorder, Program("call", name, ()), error, None, seconds)
+    return run, tape, error
 
 
 def _own(program: Any) -> tuple[str, ...]:

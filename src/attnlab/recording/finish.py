@@ -8,9 +8,9 @@ import torch
 
 from attnlab.recording import numbers, operations
 from attnlab.recording.frames import Site
-from attnlab.recording.mode import Done, Recorder, identity
+from attnlab.recording.mode import Noted, Recorder, identity, ids
 from attnlab.recording.places import Place, Places
-from attnlab.recording.tensors import Mark, Tensors, Text, number_of
+from attnlab.recording.tensors import Ids, Mark, Tensors, Text, number_of
 from attnlab.run import Arg, Count, Error, Opaque, Operand, Program, Ref, Run, Size, Slice, Source, Step, Value
 
 # Operators that Python may run on the right operand, and those that then have another name.
@@ -23,7 +23,10 @@ def finish(
 ) -> Run:
     """Fill `run` with everything that was recorded. It is empty before and frozen after."""
     builder = _Builder(recorder)
-    steps = tuple(builder.step(index, done) for index, done in enumerate(recorder.steps))
+    steps = tuple(
+        builder.step(index, noted, ids(made), recorder.overwritten.get(index, ()))
+        for index, (noted, made) in enumerate(zip(recorder.steps, recorder.results, strict=True))
+    )
     fields: dict[str, Any] = {
         "program": program,
         "torch": torch.__version__,
@@ -57,7 +60,7 @@ def values(tensors: Tensors) -> tuple[Value, ...]:
             name=tensors.origins.get(number, ("result", ""))[1],
             numbers=numbers.finish(tensors.numbers.get(number)),
         )
-        for number, (shape, dtype, device, step) in enumerate(tensors.rows)
+        for number, ((shape, dtype, device), step) in enumerate(zip(tensors.forms, tensors.makers, strict=True))
     )
 
 
@@ -68,15 +71,15 @@ class _Builder:
         self._files: set[str] = set()
         self._tensors: set[str] = set()
         self._given: dict[int, int] = {}
-        for _, _, _, site, user, _, _, _, _, results, _ in recorder.steps:
+        for (_, _, _, site, user, *_), made in zip(recorder.steps, recorder.results, strict=True):
             place = self._place(user)
-            if place is not None and results:
+            if place is not None and made != ():
                 self._tensors.update(place.source.targets)
                 if site is user:
                     self._tensors.add(place.source.text)
 
-    def step(self, index: int, done: Done) -> Step:
-        func, args, kwargs, site, user, module, call, frame, grad, results, inplace = done
+    def step(self, index: int, noted: Noted, results: Ids, overwritten: Ids) -> Step:
+        func, args, kwargs, site, user, module, call, frame, grad = noted
         op, function, method, swapped = operations.name(func)
         place = self._place(user)
         via = None if site is user else self._place(site)
@@ -100,8 +103,8 @@ class _Builder:
             source=None if place is None else place.statement if op == "setitem" else place.source,
             via=_source(via),
             operands=tuple(operands),
-            results=tuple(map(int, results)),
-            inplace=tuple(map(int, inplace)),
+            results=results,
+            inplace=overwritten,
             module=None if module is None else module.path,
             module_type=None if module is None else module.type,
             call=call,
@@ -126,7 +129,7 @@ class _Builder:
             return False
         first = number_of(passed[0])
         tensors = self._recorder.tensors
-        maker = tensors.rows[first][3]
+        maker = tensors.makers[first]
         inside = maker is not None and self._recorder.steps[maker][6] == call
         if inside or tensors.origins.get(first, ("", ""))[0] == "parameter":  # `nn.Linear(12, 7)` makes its own
             return False
@@ -134,13 +137,14 @@ class _Builder:
 
     def sizes(self) -> tuple[Size, ...]:
         found: list[Size] = []
-        for size in self._recorder.sizes:
-            source = _source(self._place(size.site))
-            shape = self._recorder.tensors.rows[size.value][0]
-            if source is None or (size.axis is not None and not -len(shape) <= size.axis < len(shape)):
+        for mark, asked, site in self._recorder.sizes:
+            value = number_of(mark)
+            source = _source(self._place(site))
+            shape = self._recorder.tensors.forms[value][0]
+            if source is None or (asked is not None and not -len(shape) <= asked < len(shape)):
                 continue
-            axis = None if size.axis is None else size.axis % len(shape)
-            found.append(Size(int(size.value), axis, tuple(shape) if axis is None else (shape[axis],), source))
+            axis = None if asked is None else asked % len(shape)
+            found.append(Size(value, axis, tuple(shape) if axis is None else (shape[axis],), source))
         return tuple(found)
 
     def counted(self) -> tuple[Count, ...]:
@@ -155,7 +159,7 @@ class _Builder:
         failed = None
         noted = self._recorder.failure
         if noted is not None and noted[0] == identity(error):
-            failed = self.step(len(self._recorder.steps), (*noted[1], (), ()))
+            failed = self.step(len(self._recorder.steps), noted[1], (), ())
         trace = error.__traceback__
         file = line = None
         while trace is not None:

@@ -115,6 +115,11 @@ class Tag:
         """Python calls this where the program turns tracing on while a tagged frame is running: no effect."""
 
 
+def _nobody(root: torch.nn.Module) -> None:
+    """Told of a module where nobody listens any more."""
+    del root
+
+
 class Frames:
     """The tags of one recording."""
 
@@ -145,6 +150,7 @@ class Frames:
             sites.clear()
         for held in (self._codes, self._modules, self._paths):
             held.clear()
+        self._met = _nobody  # the one that was given holds the record, and that the program's globals
 
     def code(self, code: CodeType) -> tuple[CodeType, bool | None, dict[int, Site]]:
         """A code object, whether it is the user's (None: it is ours; False: a library's or Python's), and its sites."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from attnlab.recording.frames import TRAMPOLINE, Frames, Module, Site, Tag
-from attnlab.recording.tensors import Mark, Tensors, number_of
+from attnlab.recording.tape import Tape
+from attnlab.recording.tensors import Ids, Mark, Tensors
 from attnlab.recording.tracebacks import arrive_clean
 
 # The bounds of a record. A loop's first rounds are recorded in full and the rest is counted: an
@@ -75,18 +76,9 @@ _KINDS: dict[Any, int] = {
 # One operation as it is noted, plain tuples to be quick: the function, what was passed by place and by
 # name, the site of the call and the user's, the module, the call's and the frame's number, grad mode.
 Noted: TypeAlias = "tuple[Any, Any, dict[str, Any] | None, Site, Site | None, Module | None, int, int, bool]"
-# What was noted, then the numbers of the values that it made, and of those that it overwrote. One flat tuple
-# for each step: what the record holds, Python's collector of garbage goes through again and again.
-Done: TypeAlias = "tuple[Any, Any, dict[str, Any] | None, Site, Site | None, Module | None, int, int, bool, Ids, Ids]"
-Ids: TypeAlias = "tuple[int, ...]"
-
-
-class RawSize(NamedTuple):
-    """A question for sizes: of which value, which axis (None: all), and where it was asked."""
-
-    value: int
-    axis: int | None
-    site: Site
+_Read: TypeAlias = "Callable[[Any, Module | None], tuple[Any, ...]]"
+# A question for sizes: of which value, which axis (None: all), and where it was asked.
+Asked: TypeAlias = "tuple[Mark, int | None, Site]"
 
 
 class Recorder(TorchFunctionMode):
@@ -94,19 +86,25 @@ class Recorder(TorchFunctionMode):
 
     `numbers`: note statistics and a corner of every value. `own`: library folders that count as the
     user's code. The record holds no tensor: see `finish.py` for how it becomes a Run.
+
+    Of the step `i` are kept what was noted of it, `steps[i]`; the number of the value that it made, or the
+    numbers, `results[i]`; and, where there are any, of those that it overwrote, `overwritten[i]`.
     """
 
     def __init__(self, numbers: bool = False, own: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.tensors = Tensors(numbers)
-        self.frames = Frames(own, self.tensors.name)
-        self.steps: list[Done] = []
-        self.sizes: list[RawSize] = []
+        self.frames = Frames(own, self._met)
+        self.steps: list[Noted] = []
+        self.results: list[int | Ids] = []
+        self.overwritten: dict[int, Ids] = {}
+        self.sizes: list[Asked] = []
         self.counted: dict[tuple[int, Any], tuple[Any, Site | None, int]] = {}
         self.failure: tuple[tuple[int, type, str], Noted] | None = None
         self.lost: list[str] = []
         # For an experiment: (index of the step, what was noted, its result) -> the result that the program gets.
         self.nudge: Callable[[int, Noted, Any], Any] | None = None
+        self.tape: Tape | None = None  # for `check`: keeps what the steps were given
 
     def __torch_function__(  # noqa: C901 - whatever is moved out of here is paid for at every call
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -120,6 +118,7 @@ class Recorder(TorchFunctionMode):
                 kwargs["_stacklevel"] += _ADDED
         noted: Noted | None = None
         call: Any = _plain
+        closely = False
         kind = _KINDS.get(func)
         if kind != _QUIET:
             try:
@@ -131,10 +130,17 @@ class Recorder(TorchFunctionMode):
                     call = site.call
                 if kind is None:
                     kind = _KINDS[func] = _WRITES if _may_write(func) else _STEP
+                # A mode of the program's own, beneath this one, must not be asked when ours looks at tensors.
+                beneath = _len_modes()
+                read = self.tensors.read_unseen if beneath else self.tensors.read
                 if kind >= _STEP:
-                    noted = self._before(func, args, kwargs, site, tag)
+                    noted = self._before(func, args, kwargs, site, tag, read)
+                    writes = kind == _WRITES or "out" in kwargs
+                    closely = writes or beneath > 0
+                    if writes and self.tape is not None:
+                        self.tape.before_writing(args, kwargs, noted)
                 elif kind == _SIZE and tag.own and len(self.sizes) < STEP_LIMIT:
-                    self._ask(func, args, kwargs, site, tag)
+                    self._ask(func, args, kwargs, site, tag, read)
             except Exception as error:  # a fault of ours must never become the program's
                 self._lose(error)
         try:
@@ -150,15 +156,21 @@ class Recorder(TorchFunctionMode):
             if self.nudge is not None:
                 result = self.nudge(len(self.steps), noted, result)
             try:
-                self._after(noted, result, args, kwargs, kind == _WRITES)
+                self._after(noted, result, args, kwargs, closely)
             except Exception as error:
                 self._lose(error)
         return result
 
+    def _met(self, root: torch.nn.Module) -> None:
+        self.tensors.name(root)
+        if self.tape is not None:
+            self.tape.met(root)
+
     def begin(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Noted | None:
         """Note a call that the mode is not told of, made by `frame`."""
         try:
-            return self._before(func, args, kwargs, self.frames.site(frame), self.frames.tag(frame))
+            read = self.tensors.read_unseen
+            return self._before(func, args, kwargs, self.frames.site(frame), self.frames.tag(frame), read)
         except Exception as error:
             self._lose(error)
             return None
@@ -166,62 +178,75 @@ class Recorder(TorchFunctionMode):
     def end(self, noted: Noted, result: Any, args: Any, kwargs: Any) -> None:
         """Note what came out of a call that was noted."""
         try:
-            self._after(noted, result, args, kwargs, False)
+            self._after(noted, result, args, kwargs, _len_modes() > 0)
         except Exception as error:
             self._lose(error)
 
-    def _before(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag) -> Noted | None:
+    def _before(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag, read: _Read) -> Noted | None:
         """Note what is passed; None where this call is past the bounds and only counted."""
         key = tag.key
         counts = site.counts
         counts[key] = count = counts.get(key, 0) + 1
-        own = tag.own
-        user = site if own else tag.user
         if count > SITE_LIMIT or len(self.steps) >= STEP_LIMIT:
-            place = (id(user), func)
-            self.counted[place] = (func, user, self.counted.get(place, (None, None, 0))[2] + 1)
-            if _KINDS.get(func) == _WRITES or "out" in kwargs:
-                self.tensors.unseen((*args, *kwargs.values()))
+            self._count(func, args, kwargs, site if tag.own else tag.user)
             return None
-        if own:
+        if tag.own:
             frames = self.frames
             frames.calls = call = frames.calls + 1
+            user: Site | None = site
         else:
             call = tag.call
+            user = tag.user
         module = tag.module
-        # A mode of the program's own, beneath this one, must not be asked when ours looks at tensors.
-        read = self.tensors.read if not _len_modes() else self.tensors.read_unseen
         passed = read(args, module)
         named = dict(zip(kwargs, read(kwargs.values(), module), strict=True)) if kwargs else None
         return (func, passed, named, site, user, module, call, tag.frame, _grad())
 
-    def _ask(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag) -> None:
+    def _count(self, func: Any, args: Any, kwargs: Any, user: Site | None) -> None:
+        """Count a call that is past the bounds."""
+        place = (id(user), func)
+        self.counted[place] = (func, user, self.counted.get(place, (None, None, 0))[2] + 1)
+        if _KINDS.get(func) == _WRITES or "out" in kwargs:
+            self.tensors.unseen((*args, *kwargs.values()))
+
+    def _ask(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag, read: _Read) -> None:
         axis = 0 if func is Tensor.__len__ else args[1] if len(args) > 1 else kwargs.get("dim")
         if axis is None or isinstance(axis, int):
-            with torch._C.DisableTorchFunction():
-                (mark,) = self.tensors.read(args[:1], tag.module)
-                self.sizes.append(RawSize(number_of(mark), axis, site))
+            self.sizes.append((read(args[:1], tag.module)[0], axis, site))
 
-    def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any, writes: bool) -> None:
-        """Note what came out, and give the step its place in the record. `writes`: it may have written."""
-        steps = self.steps
-        step = len(steps)
-        before: list[int] = []
-        if writes or (kwargs and "out" in kwargs) or _len_modes():
+    def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any, closely: bool) -> None:
+        """Note what came out, and give the step its place in the record.
+
+        `closely`: it may have written into its arguments, or a mode of the program's must not be asked.
+        """
+        step = len(self.steps)
+        before: Ids = ()
+        made: int | Ids
+        if closely:
             with torch._C.DisableTorchFunction():
-                before, found = self.tensors.overwrite((*args, *kwargs.values()), step)
-                found += [number for number in self.tensors.write(result, step) if number not in found]
-            made = tuple(found)
+                before, made = self.tensors.overwrite((*args, *kwargs.values()), step)
+                made += tuple([number for number in self.tensors.write(result, step) if number not in made])
         elif type(result) is Tensor:
-            made = (self.tensors.made(result, step),)
+            made = self.tensors.made(result, step)
         else:
             made = self.tensors.write(result, step)
-        if made or before or _reads(noted):
-            steps.append((*noted, made, tuple(before)))
+        if made != () or before or _reads(noted):
+            self.steps.append(noted)
+            self.results.append(made)
+            if before:
+                self.overwritten[step] = before
+            if self.tape is not None:
+                with torch._C.DisableTorchFunction():
+                    self.tape.keep(step, args, kwargs, noted, result, before, ids(made))
 
     def _lose(self, error: Exception) -> None:
         if len(self.lost) < LOST_LIMIT:
             self.lost.append(f"{type(error).__name__}: {error}")
+
+
+def ids(made: int | Ids) -> Ids:
+    """The numbers of what a step made; most make one value, and its number stands by itself."""
+    return (made,) if isinstance(made, int) else made
 
 
 def identity(error: BaseException) -> tuple[int, type, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import torch
@@ -11,6 +12,9 @@ from torch.nn import Parameter
 from attnlab.run import CORNER, STATISTICS, Numbers
 
 _C: Any = torch._C
+
+# Elements that are held in float64 at a time: as much as stays in the cache of a core.
+CHUNK = 1 << 16
 
 
 class RawNumbers(NamedTuple):
@@ -54,16 +58,35 @@ def _readable(tensor: Tensor) -> bool:
 
 
 def _statistics(tensor: Tensor) -> tuple[float | None, float | None, float | None, float | None, int]:
-    numbers = tensor.to(torch.float64).flatten()
-    finite = numbers.isfinite()
-    missing = numbers.numel() - int(finite.sum())
-    if missing:
-        numbers = numbers[finite]
-    if not numbers.numel():
+    """Over all elements in float64, of which CHUNK at a time are made."""
+    # In the order in which they lie, most tensors are flat already; what they are laid out in does not matter here.
+    order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+    flat = tensor.permute(order).flatten()
+    held = flat.new_empty(min(CHUNK, flat.numel()), dtype=torch.float64)
+    count = missing = 0
+    mean = squares = 0.0
+    low, high = math.inf, -math.inf
+    for chunk in flat.split(CHUNK):
+        numbers = held[: chunk.numel()].copy_(chunk)
+        total = float(numbers.sum())
+        if not math.isfinite(total):
+            numbers = numbers[numbers.isfinite()]
+            missing += chunk.numel() - numbers.numel()
+            if not numbers.numel():
+                continue
+            total = float(numbers.sum())
+        least, largest = torch.aminmax(numbers)
+        low, high = min(low, float(least)), max(high, float(largest))
+        # The sum of squares is about the mean, for it to be exact; two such sums join as Chan, Golub and LeVeque show.
+        size = numbers.numel()
+        apart = total / size - mean
+        numbers -= total / size
+        squares += float(numbers.dot(numbers)) + apart * apart * count * size / (count + size)
+        count += size
+        mean += apart * size / count
+    if not count:
         return None, None, None, None, missing
-    std, mean = torch.std_mean(numbers, correction=0)
-    low, high = torch.aminmax(numbers)
-    return float(mean), float(std), float(low), float(high), missing
+    return mean, math.sqrt(squares / count), low, high, missing
 
 
 def finish(raw: RawNumbers | None) -> Numbers | None:

@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Set
 from types import CodeType
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from attnlab.run import Source, Span
 
@@ -96,10 +96,10 @@ class File:
         # a, b = f(x), g(x)
         above = self._parents.get(parent) if isinstance(parent, ast.Tuple) else None
         if isinstance(parent, ast.Tuple) and isinstance(above, ast.Assign):
-            names = self._names(above.targets[0])
-            if len(names) == len(parent.elts):
+            target = above.targets[0]
+            if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == len(parent.elts):
                 place = next(i for i, item in enumerate(parent.elts) if item is node)
-                return self._names(cast("ast.Tuple", above.targets[0]).elts[place])
+                return self._names(target.elts[place])
         return ()
 
     def whole(self, node: ast.AST) -> ast.AST:

@@ -16,13 +16,14 @@ from attnlab.recording.numbers import RawNumbers, take
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
-# Shape, dtype and device of a value, and the step that made it.
-Row: TypeAlias = "tuple[tuple[int, ...], torch.dtype, torch.device, int | None]"
+# Shape, dtype and device of a value.
+Form: TypeAlias = "tuple[tuple[int, ...], torch.dtype, torch.device]"
 
 
 # A tensor among the arguments is noted as its number times 1j. No argument is noted as a complex number
 # otherwise, and Python's collector of garbage passes it over, as it does no object of a class written in Python.
 Mark: TypeAlias = complex
+Ids: TypeAlias = "tuple[int, ...]"
 
 
 def number_of(mark: Mark) -> int:
@@ -39,22 +40,24 @@ class Text(str):
 class _Known(weakref.ref[Tensor]):
     """A tensor that was seen, the count of writes to its memory then, and its number."""
 
-    __slots__ = ("mark", "number", "version")
+    __slots__ = ("mark", "version")
     mark: Mark
-    number: int
     version: int
 
 
 class Tensors:
     """The tensors of one recording. `numbers`: whether to note statistics and a corner of each.
 
-    Of the value `i` are kept `rows[i]`; and `origins`, `numbers` where there is something to say.
+    Of the value `i` are kept its form `forms[i]`, and the step that made it, `makers[i]`; and `origins`,
+    `numbers` where there is something to say.
     """
 
     def __init__(self, numbers: bool) -> None:
-        self.rows: list[Row] = []
+        self.forms: list[Form] = []
+        self.makers: list[int | None] = []
         self.origins: dict[int, tuple[str, str]] = {}
         self.numbers: dict[int, RawNumbers | None] = {}
+        self._met: dict[Form, Form] = {}
         self._known: dict[int, _Known] = {}
         self._writes: dict[int, int | None] = {}
         self._take = numbers
@@ -109,26 +112,23 @@ class Tensors:
         version = _version(tensor)
         known = self._known.get(id(tensor))
         if known is None or known() is not tensor:
-            now = self._note(tensor, None)
-            self.origins[now.number] = _origin(tensor, module)
-            return now.mark
+            number = self._note(tensor, None)
+            self.origins[number] = _origin(tensor, module)
+            return number * 1j
         if known.version == version:  # an inference tensor, whose version has to be asked with care
             return known.mark
         # Changed through another tensor on the same memory: the last write there made this state.
-        now = self._note(tensor, self._writes.get(_storage(tensor)))
-        if known.number in self.origins:
-            self.origins[now.number] = self.origins[known.number]
-        return now.mark
+        return self._change(tensor, known, self._writes.get(_storage(tensor))) * 1j
 
     def name(self, root: torch.nn.Module) -> None:
         """Name the parameters and buffers of a module that were seen before it ran."""
         for names, kind in ((root.named_parameters(), "parameter"), (root.named_buffers(), "buffer")):
             for name, held in names:
                 known = self._known.get(id(held))
-                if known is not None and known() is held and not self.origins.get(known.number, ("", ""))[1]:
-                    self.origins[known.number] = (kind, name)
+                if known is not None and known() is held and not self.origins.get(number_of(known.mark), ("", ""))[1]:
+                    self.origins[number_of(known.mark)] = (kind, name)
 
-    def write(self, result: Any, step: int) -> tuple[int, ...]:
+    def write(self, result: Any, step: int) -> Ids:
         """Note every tensor in a result as made by `step`; their numbers, in order."""
         kind = result.__class__
         if kind is Tensor or kind is Parameter:
@@ -147,11 +147,9 @@ class Tensors:
     def made(self, tensor: Tensor, step: int) -> int:
         """Note one tensor, of PyTorch's own class, as made by `step`."""
         known = self._known.get(id(tensor))
-        if known is None:
-            return self._note(tensor, step).number
-        if known() is tensor and known.version == _version(tensor):
-            return known.number  # handed back as it is: `x.contiguous()`, or noted as overwritten
-        return self._note(tensor, step).number
+        if known is not None and known() is tensor and known.version == _version(tensor):
+            return number_of(known.mark)  # handed back as it is: `x.contiguous()`, or noted as overwritten
+        return self._note(tensor, step)
 
     def unseen(self, args: Any) -> None:
         """Note that the memory of tensors among the arguments was written to by a step that is not in the record."""
@@ -161,45 +159,52 @@ class Tensors:
             elif isinstance(arg, (list, tuple)):
                 self.unseen(arg)
 
-    def overwrite(self, args: Any, step: int) -> tuple[list[int], list[int]]:
+    def overwrite(self, args: Any, step: int) -> tuple[Ids, Ids]:
         """The tensors among the arguments that `step` has written into: their numbers before and after."""
-        before: list[int] = []
-        after: list[int] = []
+        before: Ids = ()
+        after: Ids = ()
         for arg in args:
             if isinstance(arg, Tensor):
                 known = self._known.get(id(arg))
                 if known is not None and known() is arg and known.version != _version(arg):
-                    before.append(known.number)
                     self._writes[_storage(arg)] = step
-                    number = self._note(arg, step).number
-                    if known.number in self.origins:
-                        self.origins[number] = self.origins[known.number]
-                    after.append(number)
+                    before += (number_of(known.mark),)
+                    after += (self._change(arg, known, step),)
             elif isinstance(arg, (list, tuple)):
                 nested = self.overwrite(arg, step)
                 before += nested[0]
                 after += nested[1]
         return before, after
 
-    def _note(self, tensor: Tensor, step: int | None) -> _Known:
-        rows = self.rows
-        known = _Known(tensor)
-        known.number = number = len(rows)
+    def _change(self, tensor: Tensor, known: _Known, step: int | None) -> int:
+        """The number of the new state of a tensor that was seen in another."""
+        number = self._note(tensor, step)
+        origin = self.origins.get(number_of(known.mark))
+        if origin is not None:
+            self.origins[number] = origin
+        return number
+
+    def _note(self, tensor: Tensor, step: int | None) -> int:
+        """The number of a state of a tensor that was not seen before."""
+        makers = self.makers
+        number = len(makers)
+        self._known[id(tensor)] = known = _Known(tensor)
         known.mark = number * 1j
         try:
             known.version = tensor._version
         except RuntimeError:  # see `_version`, which would cost a call here
             known.version = 0
-        # A plain tuple: the collector of garbage lets go of it, of a torch.Size never.
+        # Each form is kept once, however many values have it: to write memory costs more than to look.
         try:
-            shape: tuple[int, ...] = tuple(tensor.shape)
-        except RuntimeError:  # a nested tensor has no sizes
-            shape = _ragged(tensor)
-        rows.append((shape, tensor.dtype, tensor.device, step))
-        self._known[id(tensor)] = known
+            form = (tensor.shape, tensor.dtype, tensor.device)
+            form = self._met.setdefault(form, form)
+        except (RuntimeError, TypeError):  # a nested tensor has no sizes; a size that is symbolic has no hash
+            form = (_shape(tensor), tensor.dtype, tensor.device)
+        self.forms.append(form)
+        makers.append(step)
         if self._take:
             self.numbers[number] = take(tensor)
-        return known
+        return number
 
 
 def _version(tensor: Tensor) -> int:
@@ -209,8 +214,8 @@ def _version(tensor: Tensor) -> int:
         return 0
 
 
-def _ragged(tensor: Tensor) -> tuple[int, ...]:
-    """The shape of a nested tensor; a size that is not the same for all its items is told as -1."""
+def _shape(tensor: Tensor) -> tuple[int, ...]:
+    """A shape that has sizes that are no numbers, or not the same for all items of a nested tensor: these as -1."""
     sizes: list[int] = []
     for axis in range(tensor.dim()):
         try:
