@@ -1,7 +1,11 @@
 # make demo    explain the smallest self-attention, from a real run of it
+# make lessons run all lessons, one after another; the last one in two processes
 # make test    run the tests
 # make lint    check formatting, lint and types
+# make docs    build the docs as a site, in build/site; make outputs writes down what each lesson prints, for its page
 # make bench   measure what recording costs, against other tools in the same run
+# make foreign check attention that others wrote (PyTorch, transformers, timm, x-transformers): nothing may be found
+# make mutants slip up in right scripts in all the usual ways, and see how much of it is found
 # make clean   remove all that make and the tools have made
 #
 # A new machine needs only Python 3.11 or later, git and make. The first `make demo` installs
@@ -11,10 +15,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo lessons test lint bench foreign mutants docs outputs clean
 
 demo: .venv/demo
 	@$(BIN)/attnlab explain self_attention_demo.py
+
+lessons: .venv/demo
+	@set -e; for lesson in self_attention_demo.py lessons/[0-9]*.py; do \
+	    echo "== $$lesson"; \
+	    case $$lesson in \
+	        lessons/12_*) OMP_NUM_THREADS=1 $(BIN)/torchrun --standalone --nproc_per_node 2 $$lesson;; \
+	        *) $(BIN)/python $$lesson;; \
+	    esac; \
+	done
 
 test: .venv/test
 	@$(BIN)/pytest -n auto
@@ -24,8 +37,24 @@ lint: .venv/lint
 	@$(BIN)/ruff check .
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 
-bench: .venv/bench
+# mkdocs-material speaks of the future of mkdocs at every build, unless it is told not to.
+docs: .venv/docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# The numbers of lessons 09 and 11 are times: make them on a machine that does nothing else.
+outputs: .venv/demo
+	@set -e; for file in self_attention_demo.py lessons/*.py; do \
+	    name=$$(basename "$$file"); number=$${name%%_*}; [ "$$number" != self ] || number=00; \
+	    echo "$$file"; $(BIN)/attnlab lesson "$$number" --run >docs/lessons/output/"$$number".txt; done
+
+bench: .venv/bench .venv/test .venv/models
 	@set -e; for program in bench/*.py; do $(BIN)/python "$$program"; done
+
+foreign: .venv/models
+	@$(BIN)/python bench/false_alarms.py
+
+mutants: .venv/test
+	@$(BIN)/python bench/mutations.py
 
 clean:
 	rm -rf .venv .hypothesis .pytest_cache .ruff_cache build dist
@@ -45,6 +74,12 @@ clean:
 	$(PIP) --build-constraint constraints.txt --editable . numpy
 	@touch $@
 
-.venv/test .venv/lint .venv/bench: .venv/demo
+.venv/test .venv/lint .venv/docs .venv/bench: .venv/demo
 	$(PIP) --quiet --group $(@F)
+	@touch $@
+
+# timm asks for torchvision, and PyPI's does not run beside a PyTorch built for the CPU alone. Its models need none of it.
+.venv/models: .venv/demo
+	$(PIP) --quiet --group $(@F)
+	$(PIP) --quiet --no-deps timm
 	@touch $@

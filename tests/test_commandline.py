@@ -17,6 +17,10 @@ from attnlab.commandline import Command, Misused, parse
         ("whatif a.py --replace x y --line 3", "a.py", (), {"replace": [("x", "y")], "line": [("3",)]}),
         ("why a.py transpose", "a.py", ("transpose",), {}),
         ("explain -- a.py --all", "a.py", ("--all",), {}),
+        ("check --select=A,B a.py --select C -- --fix", "a.py", ("--fix",), {"select": [("A,B",), ("C",)]}),
+        ("check a.py 3 --fix --format json", "a.py", ("3",), {"fix": [()], "format": [("json",)]}),
+        ("check --explain ATT001", "", (), {"explain": [("ATT001",)]}),
+        ("explain a.py --select x --fix", "a.py", ("--select", "x", "--fix"), {}),
     ],
 )
 def test_options_are_attnlabs_and_the_rest_is_the_programs(
@@ -40,6 +44,9 @@ def test_a_module() -> None:
         ("whatif a.py --replace x", "command.value"),
         ("explain --frobnicate a.py", "command.option"),
         ("explain -m", "command.value"),
+        ("check --diff", "command.program"),
+        ("check a.py --explain", "command.value"),
+        ("explain --fix a.py", "command.option"),
     ],
 )
 def test_misuse_is_told_by_the_id_of_a_sentence(line: str, message: str) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from attnlab import run
+from attnlab.checks.codes import CODES
 from attnlab.run import Run
+from attnlab.words import Words
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -127,3 +129,42 @@ def test_the_readmes_example_is_what_the_command_says(name: str, lang: str) -> N
     assert len(shown) > 30
     for line in shown:
         assert line in lines, f"{name} shows a line that the command does not say there: {line}"
+
+
+def marked(page: str, mark: str) -> str:
+    return page.partition(f"<!-- {mark} -->")[2].partition(f"<!-- /{mark} -->")[0].strip()
+
+
+@pytest.mark.parametrize(("lang", "readme"), [("en", "README.md"), ("zh", "README.zh.md")])
+def test_the_example_of_check_is_what_the_command_says(lang: str, readme: str, tmp_path: Path) -> None:
+    page = read("docs", lang, "check.md")
+    (program,) = re.findall(r"^```python\n(import math.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "my_attention.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "attnlab", "check", "my_attention.py"]
+    environ = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", "ATTNLAB_LANG": lang}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    shown = marked(page, "example").splitlines()[2:-1]
+    assert shown == done.stdout.splitlines()
+    begun = marked(read(readme), "check").splitlines()[1:-2]
+    assert len(begun) > 3
+    assert begun == shown[: len(begun)]
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_has_a_page_of_its_name(code: str, language: str) -> None:
+    assert read("docs", language, "rules", f"{code}.md").startswith(f"# {code} {CODES[code]}\n")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_page_of_a_rule_is_without_one(language: str) -> None:
+    assert {path.stem for path in ROOT.glob(f"docs/{language}/rules/*")} == set(CODES)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_index_of_rules_is_whole(lang: str) -> None:
+    words = Words("zh" if lang == "zh" else "en")
+    rows = marked(read("docs", lang, "check.md"), "rules").splitlines()[2:]
+    wanted = [f"| [{code} {slug}](rules/{code}.md) | {words.say(f'rule.{slug}')} |" for code, slug in CODES.items()]
+    assert rows == wanted

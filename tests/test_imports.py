@@ -22,27 +22,59 @@ ROOMS: dict[str, set[str]] = {
     "recording": {"run"},
     # what it was
     "attention": {"run"},
-    "experiments": {"run", "recording", "attention"},
+    "experiments": {"run", "recording", "attention", "descriptors"},
     "axes": {"run", "attention", "experiments"},
     "diagnosis": {"run"},
+    "checks": {"run", "recording", "attention", "experiments", "axes", "diagnosis"},
     # what there is to say
     "explanation": {"run", "attention", "axes"},
     "answers": {"run", "recording", "attention", "experiments", "axes", "diagnosis", "explanation", "words"},
     "words": set(),
-    "views": {"run", "diagnosis", "explanation", "answers", "words"},
+    "views": {"run", "checks", "diagnosis", "explanation", "answers", "words"},
     # the faces, which only put the rooms together
     "commandline": set(),
-    "output": {"experiments"},
+    "descriptors": set(),
+    "output": {"descriptors"},
     "telling": {"run", "recording", "attention", "experiments", "axes", "diagnosis", "explanation", "views", "words"},
-    "watch": {"__init__", "run", "recording", "experiments", "commandline", "output", "telling", "words"},
+    "settings": {"checks", "commandline"},
+    "bundled": set(),
+    "pages": {"bundled"},
+    "lessons": {"bundled"},
+    "mends": {"checks"},
+    "reporting": {"__init__", "run", "checks", "mends", "pages", "views", "words"},
+    "checking": {"run", "recording", "checks", "settings", "views", "words"},
+    "testing": {"checking", "checks", "experiments", "output", "reporting", "views", "words"},
+    "pytest_plugin": {"testing"},
+    "launch": {"__init__", "run"},
+    "watch": {
+        "__init__",
+        "checking",
+        "checks",
+        "run",
+        "recording",
+        "experiments",
+        "commandline",
+        "output",
+        "reporting",
+        "settings",
+        "telling",
+        "views",
+        "words",
+    },
     "hook": {"watch"},
     "cli": {"__init__", "run", "recording", "attention", "experiments", "explanation", "answers", "views", "words"}
-    | {"commandline", "output", "watch"},
-    "__init__": {"run", "recording", "telling"},
+    | {"commandline", "lessons", "output", "pages", "reporting", "settings", "launch"},
+    "__init__": {"run", "recording", "telling", "checks", "checking"},
     "__main__": {"cli"},
 }
 # room: what it may import that is neither attnlab's nor Python's
-OUTSIDE: dict[str, set[str]] = {"recording": {"torch"}, "experiments": {"torch"}}
+OUTSIDE: dict[str, set[str]] = {
+    "recording": {"torch"},
+    "experiments": {"torch"},
+    "checks": {"torch"},
+    "testing": {"torch", "hypothesis"},
+    "pytest_plugin": {"pytest"},
+}
 # of these only classes may be taken: the data, and none of the work
 DATA_ONLY = {("views", "answers"), ("views", "explanation"), ("axes", "experiments")}
 

@@ -53,8 +53,13 @@ def test_chinese_is_chinese() -> None:
     assert odd == []  # what is the same in both languages is a formula
 
 
-# What Python and PyTorch say, and the tool looks for.
-QUOTED = {"Traceback (most recent call last):", "out of range", "tuple index out of range"}
+# What Python and PyTorch say, and the tool looks for; and what `patch` looks for.
+QUOTED = {
+    "Traceback (most recent call last):",
+    "out of range",
+    "tuple index out of range",
+    "\\ No newline at end of file",
+}
 PATTERN = re.compile(r"\\[dw(\[]|\(\?|\w\|\w")
 
 
@@ -143,8 +148,8 @@ def used() -> tuple[set[str], list[re.Pattern[str]]]:
                 plain.add(node.value)
             elif isinstance(node, ast.JoinedStr):
                 parts = [str(part.value) if isinstance(part, ast.Constant) else "" for part in node.values]
-                if re.fullmatch(r"[\w.]{5,}", "".join(parts)):
-                    patterns.append(re.compile("".join(re.escape(part) or r"[\w.]+" for part in parts)))
+                if re.fullmatch(r"[\w.-]{5,}", "".join(parts)):
+                    patterns.append(re.compile("".join(re.escape(part) or r"[\w.-]+" for part in parts)))
     return plain, patterns
 
 

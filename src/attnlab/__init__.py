@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from attnlab.run import Run
 
 if TYPE_CHECKING:
+    from attnlab.checking import check
+    from attnlab.checks.finding import Finding
     from attnlab.recording.api import record
     from attnlab.telling import explain
 
-__all__ = ["Run", "explain", "record"]
+__all__ = ["Finding", "Run", "check", "explain", "record"]
 __version__ = "0.1.0"
 
 
@@ -24,4 +26,12 @@ def __getattr__(name: str) -> Any:
         from attnlab.telling import explain
 
         return explain
+    if name == "check":
+        from attnlab.checking import check
+
+        return check
+    if name == "Finding":
+        from attnlab.checks.finding import Finding
+
+        return Finding
     raise AttributeError(f"module 'attnlab' has no attribute {name!r}")

@@ -34,6 +34,12 @@ def main() -> int:
             return _print(words.say(f"command.help.{command.verb}", languages=" | ".join(LANGUAGES)))
         if command.verb == "explain":
             _explain(command)
+        if command.verb == "check":
+            if "explain" in command.options:
+                return _page(command, words)
+            _check(command)
+        if command.verb == "lesson":
+            return _lesson(command, words)
         return _experiment(command, words)
     except UnknownLanguage as error:
         return _misused(words, str(error))
@@ -54,9 +60,101 @@ def _misused(words: Words, sentence: str) -> int:
 
 
 def _explain(command: Command) -> NoReturn:
-    from attnlab.watch import launch
+    from attnlab.launch import launch
 
     launch(sys.argv[1:], _program(command), _output(command))
+
+
+def _check(command: Command) -> NoReturn:
+    from attnlab.launch import launch
+    from attnlab.reporting import FORMATS
+    from attnlab.settings import BadSettings, asked
+
+    try:
+        asked(command)
+    except BadSettings as error:
+        raise Misused(error.id, **error.params) from None
+    form = command.last("format") or "text"
+    if form not in FORMATS:
+        raise Misused("command.format", asked=form, formats=", ".join(FORMATS))
+    if "diff" in command.options and ("fix" in command.options or form != "text"):
+        raise Misused("command.diff")
+    program, output = _program(command), _output(command)
+    if output is None:
+        # Findings alone on stdout, whole, for whoever reads them from a pipe; the program speaks on stderr.
+        output = own_stdout()
+        os.dup2(2, 1)
+    launch(sys.argv[1:], program, output)
+
+
+def _page(command: Command, words: Words) -> int:
+    """The page of the rule that `--explain` names."""
+    from attnlab.pages import page
+    from attnlab.settings import BadSettings, rule
+
+    try:
+        code = rule(command.last("explain") or "", "--explain")
+    except BadSettings as error:
+        raise Misused(error.id, **error.params) from None
+    text = page(code, words.language)
+    if text is None:
+        raise Misused("command.page", code=code)
+    return _tell(command, text)
+
+
+def _lesson(command: Command, words: Words) -> int:
+    """The lessons: all of them in a list, or one of them shown, run or copied."""
+    from attnlab import lessons
+
+    files = lessons.lessons()
+    titles = {number: words.say(f"lesson.title.{number:02}") for number in files}
+    action = next((option for option in ("run", "copy") if option in command.options), None)
+    if not command.program:
+        if action is not None:
+            raise Misused("lesson.number", option=f"--{action}")
+        lines = (
+            words.say("lesson.line", number=number, title=title, question=words.say(f"lesson.question.{number:02}"))
+            for number, title in titles.items()
+        )
+        return _tell(command, words.say("lesson.listed", lines="\n".join(lines)) + "\n")
+    if command.argv:
+        raise Misused("lesson.one")
+    if {"run", "copy"} <= command.options.keys():
+        raise Misused("lesson.both")
+    number = lessons.number(command.program)
+    if number not in files:
+        named = ", ".join(words.say("lesson.named", number=number, title=title) for number, title in titles.items())
+        raise Misused("lesson.unknown", asked=command.program, lessons=named)
+    file = files[number]
+    if action == "run":
+        lessons.run(number, file)
+    text = lessons.source(file, words.language)
+    return _tell(command, text) if action is None else _copy(number, file.name, text, words)
+
+
+def _copy(number: int, name: str, text: str, words: Words) -> int:
+    """Put a lesson into the current folder, where no file has its name."""
+    from attnlab.lessons import PROCESSES
+
+    try:
+        with open(name, "x", encoding="utf-8") as copy:
+            copy.write(text)
+    except FileExistsError:
+        raise Misused("lesson.there", name=name) from None
+    except OSError as error:
+        raise Misused("command.output", name=name, reason=error.strerror or error) from None
+    processes = PROCESSES.get(number)
+    if processes is None:
+        return _print(words.say("lesson.copied", name=name))
+    return _print(words.say("lesson.copied_many", name=name, processes=processes))
+
+
+def _tell(command: Command, text: str) -> int:
+    """Say a text where it was asked for."""
+    stdout = _output(command) or own_stdout()
+    if stdout is not None:
+        say(stdout, text)
+    return 0
 
 
 def _experiment(command: Command, words: Words) -> int:

@@ -42,6 +42,14 @@ _OPTIONS = {
     "--replace": ("replace", 2),
     "--line": ("line", 1),
     "--rerun": ("rerun", 0),
+    "--format": ("format", 1),
+    "--select": ("select", 1),
+    "--ignore": ("ignore", 1),
+    "--explain": ("explain", 1),
+    "--diff": ("diff", 0),
+    "--fix": ("fix", 0),
+    "--run": ("run", 0),
+    "--copy": ("copy", 0),
     "-h": ("help", 0),
     "--help": ("help", 0),
 }
@@ -49,6 +57,8 @@ _VERBS: dict[str, frozenset[str]] = {
     "explain": frozenset({"output", "lang", "layer", "all", "json", "rerun", "help"}),
     "whatif": frozenset({"output", "lang", "set", "replace", "line", "rerun", "help"}),
     "why": frozenset({"output", "lang", "layer", "rerun", "help"}),
+    "check": frozenset({"output", "lang", "rerun", "format", "select", "ignore", "explain", "diff", "fix", "help"}),
+    "lesson": frozenset({"output", "lang", "run", "copy", "help"}),
 }
 
 
@@ -77,7 +87,7 @@ def parse(argv: list[str]) -> Command:
             values = [value] if equals else []
             values += [_value(name, next(items, None)) for _ in range(takes - len(values))]
             command.options.setdefault(option, []).append(tuple(values))
-        elif not command.program and item == "-m":
+        elif not command.program and item == "-m" and command.verb != "lesson":
             command.kind, command.program = "module", _value(item, next(items, None))
         elif not command.program and item.startswith("-") and item != "-":
             raise Misused("command.option", asked=item, verb=command.verb)
@@ -87,7 +97,7 @@ def parse(argv: list[str]) -> Command:
             rest.append(item)
     if not command.program and rest:
         command.program = rest.pop(0)
-    if not command.program and "help" not in command.options:
+    if not command.program and command.verb != "lesson" and not command.options.keys() & {"help", "explain"}:
         raise Misused("command.program", verb=command.verb)
     command.argv = tuple(rest)
     return command

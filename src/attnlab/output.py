@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import os
-import shutil
 import sys
 from typing import IO
 
-from attnlab.experiments.server import out_of_the_way
+from attnlab.descriptors import out_of_the_way
 
 WIDEST = 120
 
@@ -44,8 +46,18 @@ def say(stdout: IO[str], text: str) -> None:
         pass
 
 
+def flush_files() -> None:
+    """Write out what every open file still holds back, as Python does at its end."""
+    for item in gc.get_objects():
+        if type(item) in (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
+            with contextlib.suppress(Exception):
+                item.flush()
+
+
 def width() -> int:
     """Columns to write in: the terminal's, at most `WIDEST`."""
+    import shutil  # which loads more than a command needs that only becomes the program
+
     return min(shutil.get_terminal_size().columns, WIDEST)
 
 

@@ -1,54 +1,49 @@
-"""Watching a program from its first line to its last: `attnlab explain`.
+"""Watching a program from its first line to its last: `attnlab explain` and `attnlab check`.
 
-`launch` turns this process into `python FILE`, with the hook of `hook/` in it; there `attach`
-begins to record, and when the program has ended says what happened.
+`launch.py` turns the process into `python FILE`, with the hook of `hook/` in it; there `attach` begins
+to record, and when the program has ended says what happened.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
 import json
 import os
-import subprocess
 import sys
 import traceback
-from typing import IO, NoReturn
+from collections.abc import Iterable
+from typing import IO, Any
 
-import attnlab
 from attnlab.commandline import Command, parse
 from attnlab.experiments.server import Server, Start
-from attnlab.output import colour, own_stdout, say, width
+from attnlab.output import colour, flush_files, own_stdout, say, width
 from attnlab.recording.session import Session
 from attnlab.run import Program, Run
-from attnlab.words import Words, language
-
-
-def launch(argv: list[str], program: Program, output: IO[str] | None) -> NoReturn:
-    """Become the program, watched. `argv`: attnlab's own arguments; `output`: where its words go (None: stdout)."""
-    hook = os.path.join(os.path.dirname(attnlab.__file__), "hook")
-    before = os.environ.get("PYTHONPATH")
-    environ = {**os.environ, "PYTHONPATH": hook if not before else f"{hook}{os.pathsep}{before}"}
-    if before is not None:
-        environ["ATTNLAB_PYTHONPATH"] = before
-    if output is not None:
-        os.set_inheritable(output.fileno(), True)
-    environ["ATTNLAB_WATCH"] = json.dumps([argv, None if output is None else output.fileno()])
-    flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags")()  # noqa: B009 - no stub has it
-    name = ["-m", program.name] if program.kind == "module" else [program.name]
-    os.execve(sys.executable, [sys.executable, *flags, *name, *program.argv], environ)
+from attnlab.words import Words, catalog, language
 
 
 def attach(request: str) -> None:
     """Begin to watch the program that this process is about to run."""
     # Now, while no module of the program's can stand in the way of Python's own; and later, running any text as
     # code (as dataclasses do) would make Python forget that an interrupt ended the program.
-    for name in ("attnlab.telling", "attnlab.diagnosis", "attnlab.views.diagnosis"):
-        importlib.import_module(name)
     argv, output = json.loads(request)
     command = parse(argv)
+    for name in _needed(command.verb):
+        importlib.import_module(name)
     words = Words(language(command.last("lang"), os.environ))
+    catalog(words.language)
     _Watch(command, words, output)
+
+
+def _needed(verb: str) -> tuple[str, ...]:
+    """The modules that are needed to tell: of what the other verb needs none is loaded."""
+    if verb == "explain":
+        return "attnlab.telling", "attnlab.diagnosis", "attnlab.views.diagnosis"
+    from attnlab.reporting import FORMATS
+
+    return "attnlab.mends", "attnlab.pages", *map("attnlab.views.findings.{}".format, FORMATS)
 
 
 class _Watch:
@@ -60,17 +55,35 @@ class _Watch:
             self._stdout = own_stdout()
         else:
             os.set_inheritable(output, False)
-            self._stdout = open(output, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the program runs
+            self._stdout = open(output, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - as long as it runs
         self._start = Start.now()
         self._server: Server | None = None
+        self._tape: Any = None
+        self._settings: Any = None
+        if command.verb == "check":
+            from attnlab.settings import asked
+
+            self._settings = asked(command)
+        self._code = 2
         self._process = os.getpid()
         program = Program(command.kind, command.program, command.argv)
-        self._session = Session(program, numbers=True, on_torch=self._serve)
+        self._session = Session(program, numbers=True, on_torch=self._serve, on_start=self._keep)
         self._session.wait_for_torch()
         atexit.register(self._finish)  # the first to be registered is the last to be called
 
     def _serve(self) -> None:
+        if self._command.verb == "check":
+            from attnlab.checks.rules import rules
+
+            importlib.import_module("attnlab.checking")
+            rules()  # before the process of the reruns is forked off, so that none of them has to load the rules
         self._server = Server(self._start)
+
+    def _keep(self, recorder: Any) -> None:
+        if self._command.verb == "check":
+            from attnlab.recording.tape import Tape
+
+            self._tape = recorder.tape = Tape()
 
     def _finish(self) -> None:
         if os.getpid() != self._process:
@@ -85,17 +98,73 @@ class _Watch:
                 place = traceback.extract_tb(fault.__traceback__)[-1]
                 where = f"{os.path.basename(place.filename)}:{place.lineno}"
                 text = self._words.say("command.fault", fault=f"{type(fault).__name__}: {fault}", where=where) + "\n"
+                if self._command.verb == "check":
+                    self._aside([text.rstrip()])
+                    text = ""
             say(self._stdout, text)
+        self._close()
+        if self._command.verb == "check" and not isinstance(error, KeyboardInterrupt):
+            flush_files()
+            os._exit(self._code)  # that of the findings, whatever the program's own; nothing is called after this
+
+    def _close(self) -> None:
         if self._server is not None:
             self._server.close()
+            self._server = None
 
     def _told(self, run: Run, stdout: IO[str]) -> str:
+        if self._command.verb == "check":
+            return self._checked(run, stdout)
         from attnlab.telling import named, tell
 
         options = self._command.options
         told = named(run, None if self._server is None else self._server.ask, rerun="rerun" in options)
+        # Now: for as long as it lives, each page of memory that Python clears away at its end is copied first.
+        self._close()
         if "json" in options:
             return told.run.to_json() + "\n"
         return tell(
             told, self._words, width(), colour(stdout), layer=self._command.last("layer"), everything="all" in options
         )
+
+    def _checked(self, run: Run, stdout: IO[str]) -> str:
+        from attnlab import reporting
+
+        with contextlib.suppress(OSError):
+            os.chdir(self._start.folder)  # paths are told, and files mended, from where the program was started
+        options, form = self._command.options, self._command.last("format") or "text"
+        if run.torch:
+            found = self._judged(run)
+            report = reporting.report(run, found.findings, len(found.whole.attentions), self._start.folder)
+            together = found.together
+        else:
+            report = reporting.report(run, (), 0, self._start.folder)
+            together = bool
+        self._code = report.exit_code
+        if "diff" in options:
+            text, aside = reporting.diff(report, together, run.sources, self._words)
+            self._aside(aside)
+            return text
+        if "fix" in options:
+            report, aside = reporting.fixed(report, together, run.sources, self._words)
+            self._aside(aside)
+            self._code = report.exit_code
+        return reporting.written(report, form, self._words, width(), colour(stdout))
+
+    def _judged(self, run: Run) -> Any:
+        from attnlab.checking import checked
+        from attnlab.checks.whole import Whole
+        from attnlab.recording.tape import Tape
+
+        ask = None if self._server is None else self._server.ask
+        whole = Whole(run, self._tape or Tape(), ask)
+        found = checked(whole, self._words, self._settings, "rerun" in self._command.options)
+        for code, fault in found.faults:
+            self._aside([self._words.say("command.rule_fault", code=code, fault=f"{type(fault).__name__}: {fault}")])
+        return found
+
+    def _aside(self, sentences: Iterable[str]) -> None:
+        """Say something that is no finding, and does not belong among them."""
+        for sentence in sentences:
+            with contextlib.suppress(OSError):
+                os.write(2, (self._words.say("command.misused", sentence=sentence) + "\n").encode())

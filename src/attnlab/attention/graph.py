@@ -33,13 +33,25 @@ POINTWISE = frozenset(
         *("hardtanh", "hardsigmoid", "hardswish", "logsigmoid", "softsign", "erf", "hardshrink", "prelu", "threshold"),
         *("clamp", "clamp_min", "clamp_max", "maximum", "minimum", "nan_to_num"),
         *("where", "masked_fill", "tril", "triu"),
-        *("softmax", "log_softmax", "masked_scatter", "index_fill", "setitem", "copy", "fill", "zero", "fill_diagonal"),
+        *(
+            "softmax",
+            "log_softmax",
+            "masked_scatter",
+            "index_fill",
+            "index_copy",
+            "setitem",
+            "copy",
+            "fill",
+            "zero",
+            "fill_diagonal",
+        ),
         *("eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or", "bitwise_not"),
-        *("bitwise_and", "bitwise_or", "bitwise_xor", "bool", "int", "long", "isnan", "isinf", "real", "floor", "ceil"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "bool", "int", "long", "isnan", "isinf", "real"),
+        *("floor", "ceil", "round", "trunc"),
     ]
 ) | (CASTS | DROPOUT | NORMS)
 # Of these only the first operand's axes count: the others give a type, a size, or a vector for the last axis.
-FIRST_ONLY = CASTS | DROPOUT | NORMS | frozenset(["prelu", "setitem", "masked_scatter", "index_fill"])
+FIRST_ONLY = CASTS | DROPOUT | NORMS | frozenset(["prelu", "setitem", "masked_scatter", "index_fill", "index_copy"])
 
 
 def refs(arg: Arg) -> tuple[int, ...]:

@@ -100,13 +100,20 @@ class Origins:
         if step.op in CONVOLUTIONS:
             return step.refs[0] if len(step.refs) > 1 and graph.constant(step.refs[1]) else None
         found = product(step, graph)
-        if found is None or step.op == "sum":
+        if found is None or step.op == "sum" or not found.gone(found.left_letters):
             return None
         left, right = graph.constant(found.left), graph.constant(found.right)
         if left or right:
             return None if left and right else found.right if left else found.left
         matrix = step.op in MATRIX or not (set(found.left_letters) & set(found.right_letters) & set(found.letters))
-        return found.left if matrix and graph.given(found.right) and len(graph.shape(found.right)) <= 3 else None
+        if matrix and graph.given(found.left) and len(graph.shape(found.left)) == 2 < len(graph.shape(found.right)):
+            return found.right  # a weight in front, of one matrix for all samples
+        if not matrix:
+            return None
+        ranks = len(graph.shape(found.left)), len(graph.shape(found.right))
+        if graph.given(found.left) and ranks[0] <= 2 < ranks[1]:  # `W @ x`, the weight in front
+            return found.right
+        return found.left if graph.given(found.right) and ranks[1] <= 3 else None
 
     def _project(self, number: int, depth: int) -> Projection | None:
         if number not in self._projections:
@@ -147,7 +154,7 @@ class Origins:
         reached = [item for item in found if item is not None]
         if not reached:
             return None
-        if step.op in ("cat", "setitem"):  # a cache: what was joined last is what was made now
+        if step.op in ("cat", "setitem", "index_copy"):  # a cache: what was joined last is what was made now
             return max(reached, key=lambda item: item.step)
         if len({item.step for item in reached}) > 1:
             return None
@@ -192,7 +199,7 @@ class Origins:
         if step.op in FUSED and step.results:
             return self._attended(step)
         carried = carry(step, graph, known, self._roots)
-        if step.op == "setitem" and len(step.results) == 1:
+        if step.op in ("setitem", "index_copy") and len(step.results) == 1:
             carried = (self._written(step),)
         return [
             self._unknown(step, number) if axes is None else axes

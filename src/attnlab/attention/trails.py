@@ -73,7 +73,11 @@ class _Total(NamedTuple):
 
 
 class Trails:
-    """The pass over a Run. `found` holds what it found, in the order of the products with v."""
+    """The pass over a Run. `found` holds what it found, in the order of the products with v.
+
+    `loose` holds what comes near an attention and is none: scores or powers that meet a v without having become
+    weights, and weights that meet a v whose tokens are not those they weigh (there `summed` is empty).
+    """
 
     def __init__(self, graph: Graph, origins: Origins) -> None:
         self._graph = graph
@@ -83,8 +87,16 @@ class Trails:
         self._totals: dict[int, frozenset[_Total]] = {}
         self._all_totals: dict[int, _Total] = {}
         self._ends: list[Found] = []
+        self._loose: list[Found] = []
         for step in graph.steps:
             self._visit(step)
+
+    @property
+    def loose(self) -> list[Found]:
+        """Those of whose scores no attention was made after all."""
+        unsummed = [end for end in self._ends if self._summed(end) is None]
+        made = {end.trail.product.step for end in self._ends} - {end.trail.product.step for end in unsummed}
+        return [end for end in (*self._loose, *unsummed) if end.trail.product.step not in made]
 
     @property
     def found(self) -> list[Found]:
@@ -161,15 +173,27 @@ class Trails:
         axes = [axis for axis, letter in enumerate(letters) if letter in gone]
         summed = frozenset(seed for axis in axes for seed in self.seeds(trail, axis))
         spanned = frozenset(seed for seed in trail.seeds if self._side(trail, seed) != "both")
+        if not summed & spanned:
+            self._note_apart(trail, found, letters, other, spanned)
         if not summed:
             return []
         if not (summed & (spanned | trail.over)):
             kept = self._mixed(trail, found, letters) if self._graph.weight(other) else None
             return [] if kept is None else [kept]
-        mixes = trail.state in _MIXING and not any(met.state in _MIXING for met in self.trails(other))
-        if mixes and not self._graph.constant(other) and self._adds_axis(found, letters, other):
-            self._ends.append(Found(trail, found, other, summed))
+        alone = not any(met.state in _MIXING for met in self.trails(other))
+        if alone and not self._graph.constant(other) and self._adds_axis(found, letters, other):
+            ends = self._ends if trail.state in _MIXING else self._loose
+            ends.append(Found(trail, found, other, summed))
         return []
+
+    def _note_apart(
+        self, trail: Trail, found: Product, letters: tuple[int, ...], other: int, spanned: frozenset[int]
+    ) -> None:
+        """Weights of which an axis is summed by itself in a product with an activation: no token of v is weighed."""
+        apart = [axis for axis, letter in enumerate(letters) if letter not in found.letters]
+        lost = frozenset(seed for axis in apart for seed in self.seeds(trail, axis))
+        if trail.state == "weights" and lost & spanned and not self._graph.weight(other):
+            self._loose.append(Found(trail, found, other, frozenset()))
 
     def _adds_axis(self, found: Product, letters: tuple[int, ...], other: int) -> bool:
         """Whether a product by broadcasting brings in features of v: else it only sums weights that a mask let pass."""

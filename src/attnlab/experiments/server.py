@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from attnlab.descriptors import out_of_the_way
 from attnlab.experiments.changes import Mode, Nudge, Seed
 from attnlab.recording.program import Conditions, Halt, run_program
 from attnlab.run import Program, Run
@@ -32,7 +33,6 @@ from attnlab.run import Program, Run
 Ended: TypeAlias = Literal["whole", "time", "memory", "effect", "died"]
 
 PRINTED = 1 << 20  # bytes that are kept of what a rerun prints
-_HIGH = 200
 _POLL = 0.01  # seconds between looks at whether a rerun has ended
 _TOLD = struct.Struct("!Q")
 
@@ -41,7 +41,8 @@ _TOLD = struct.Struct("!Q")
 class Request:
     """One rerun: what to run with which texts and changes, within which bounds (seconds, bytes of memory).
 
-    `measure`: take the measures of `interventions.MEASURES` of every softmax.
+    `measure`: take the measures of `interventions.MEASURES` of every softmax. `examine`: "module:function" that
+    is called in the rerun's process with its Run and its Tape; what it returns comes back in the reply.
     """
 
     program: Program
@@ -49,6 +50,7 @@ class Request:
     changes: Sequence[Nudge | Seed | Mode] = ()
     numbers: bool = True
     measure: bool = False
+    examine: str = ""
     seconds: float = 10.0
     memory: int = 2 << 30
 
@@ -60,6 +62,7 @@ class Reply:
     `ended`: "whole"; over its bound of "time" or "memory"; at an "effect" (`detail` says which); or "died"
     of a signal. `run` is None for "time", "died" and where memory ran out for good.
     `measures`: by the index of the step, where they were asked for. `files`: the user's modules it imported.
+    `examined`: what `Request.examine` returned.
     """
 
     ended: Ended
@@ -68,6 +71,7 @@ class Reply:
     detail: str = ""
     measures: Mapping[int, Mapping[str, float]] = field(default_factory=dict[int, Mapping[str, float]])
     files: tuple[str, ...] = ()
+    examined: Any = None
 
 
 @dataclass(frozen=True)
@@ -141,13 +145,6 @@ class Server:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def out_of_the_way(end: int) -> int:
-    """The same file under a high number, so that the program's own files get the numbers they always get."""
-    high = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _HIGH)
-    os.close(end)
-    return high
 
 
 def _send(end: int, message: Any) -> None:
@@ -271,8 +268,8 @@ class _Child:
             signalled = os.WIFSIGNALED(status)
             detail = signal.Signals(os.WTERMSIG(status)).name if signalled else str(os.waitstatus_to_exitcode(status))
             return Reply("died", None, printed, detail)
-        ended, detail, run, measures, files = pickle.loads(data)
-        return Reply(ended, run, printed, detail, measures, files)
+        ended, detail, run, measures, files, examined = pickle.loads(data)
+        return Reply(ended, run, printed, detail, measures, files, examined)
 
 
 def _rerun(request: Request, start: Start, end: int, printed: int, folder: str) -> None:
@@ -292,10 +289,12 @@ def _rerun(request: Request, start: Start, end: int, printed: int, folder: str) 
     _one_thread()
     effects = _Effects(folder)
     measures: dict[int, dict[str, float]] = {}
+    tape = _tape() if request.examine else None
 
     def on_start(recorder: Any) -> None:
         from attnlab.experiments.interventions import intervene
 
+        recorder.tape = tape
         intervene(recorder, request.changes, measures if request.measure else None)
 
     conditions = Conditions(request.numbers, texts=request.texts, on_start=on_start)
@@ -303,9 +302,23 @@ def _rerun(request: Request, start: Start, end: int, printed: int, folder: str) 
         run, outcome = run_program(request.program, conditions)
     ended: Ended = "effect" if effects.met else "memory" if _out_of_memory(outcome.error) else "whole"
     files = tuple(file for file in _own_modules(start.modules).values() if file.endswith(".py"))
-    data = pickle.dumps((ended, effects.met, run, measures, files))
+    examined = _examined(request.examine, run, tape) if request.examine else None
+    data = pickle.dumps((ended, effects.met, run, measures, files, examined))
     while data:
         data = data[os.write(end, data) :]
+
+
+def _tape() -> Any:
+    from attnlab.recording.tape import Tape
+
+    return Tape()
+
+
+def _examined(name: str, run: Run, tape: Any) -> Any:
+    import importlib
+
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)(run, tape)
 
 
 def _one_thread() -> None:

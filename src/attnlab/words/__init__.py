@@ -8,10 +8,8 @@ without its words: an id or a parameter that is missing, or one too many, is an 
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, TypeAlias, cast
 
 Language: TypeAlias = Literal["zh", "en"]
@@ -24,11 +22,10 @@ class UnknownLanguage(ValueError):
 
 
 class Words:
-    """The catalog of one language."""
+    """The catalog of one language, read when there is something to say."""
 
     def __init__(self, language: Language) -> None:
-        self.language = language
-        self._texts = catalog(language)
+        self.language: Language = language
 
     def say(self, id: str, /, **params: object) -> str:  # noqa: A002 - positional only
         """The text of a message with its placeholders filled.
@@ -36,7 +33,7 @@ class Words:
         Raises `LookupError` where there is no such id, and where the parameters are not just the
         placeholders of its text.
         """
-        text = self._texts.get(id)
+        text = catalog(self.language).get(id)
         if text is None:
             raise LookupError(f"no words for {id!r} in {self.language}")
         if _fields(text) != params.keys():
@@ -72,6 +69,9 @@ def _known(name: str) -> Language | None:
 @cache
 def catalog(language: Language) -> Mapping[str, str]:
     """All texts of a language by id. Raises `ValueError` where two files have the same id."""
+    import tomllib
+    from importlib.resources import files
+
     texts: dict[str, str] = {}
     for file in sorted(files(__name__).joinpath(language).iterdir(), key=lambda item: item.name):
         if not file.name.endswith(".toml"):

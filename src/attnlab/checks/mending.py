@@ -1,0 +1,82 @@
+"""Mends as edits, each tried before it is offered: the program is run with it, and its findings are looked at again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from attnlab.checks.found import Edit
+from attnlab.checks.judge import Places, Verdict
+from attnlab.checks.whole import Whole
+from attnlab.experiments.server import Request
+
+# So many mends are tried, of programs that took no longer than this (seconds).
+MOST = 12
+LONGEST = 20.0
+
+
+def tried(verdicts: Sequence[Verdict], whole: Whole, rerun: bool = False) -> list[bool]:
+    """For each finding, whether its edits do away with it, bring no other, and let the program run as far as before.
+
+    `rerun`: also for a program that took long.
+    """
+    asked = [place for place, verdict in enumerate(verdicts) if verdict.found.edits and not verdict.found.note][:MOST]
+    if whole.ask is None or not asked or (whole.run.seconds > LONGEST and not rerun):
+        return [False] * len(verdicts)
+    replies = whole.ask([_request(verdicts[place].found.edits, whole) for place in asked])
+    before = Counter(verdict.rule.code for verdict in verdicts if not verdict.found.note)
+    error = None if whole.run.error is None else whole.run.error.type
+    good = {
+        place
+        for place, reply in zip(asked, replies, strict=True)
+        if reply.ended == "whole" and _mended(reply.examined, verdicts[place].rule.code, before, error)
+    }
+    return [place in good for place in range(len(verdicts))]
+
+
+def all_tried(verdicts: Sequence[Verdict], whole: Whole) -> bool:
+    """Whether the edits of all these findings together do away with all of them and bring no other."""
+    if whole.ask is None:
+        return False
+    edits = [edit for verdict in verdicts for edit in verdict.found.edits]
+    (reply,) = whole.ask([_request(edits, whole)])
+    left = reply.examined
+    codes = {verdict.rule.code for verdict in verdicts}
+    return (
+        reply.ended == "whole" and isinstance(left, Places) and not any(code in codes for code, _, _ in left.findings)
+    )
+
+
+def _request(edits: Iterable[Edit], whole: Whole) -> Request:
+    texts = {
+        file: applied(whole.run.sources[file], [edit for edit in edits if edit.span.file == file])
+        for file in {edit.span.file for edit in edits}
+        if file in whole.run.sources
+    }
+    seconds = max(10.0, 5 * whole.run.seconds)
+    return Request(whole.run.program, texts, examine="attnlab.checks.judge:again", seconds=seconds)
+
+
+def _mended(left: object, code: str, before: Counter[str], error: str | None) -> bool:
+    if not isinstance(left, Places) or (left.error is not None and left.error != error):
+        return False
+    after = Counter(found for found, _, _ in left.findings)
+    return after[code] < before[code] and all(after[other] <= before[other] for other in after)
+
+
+def applied(text: str, edits: Iterable[Edit]) -> str:
+    """A text with the edits made in it. Of two that overlap the first is made."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    places = {
+        (starts[e.span.line - 1] + e.span.col, starts[e.span.end_line - 1] + e.span.end_col, e.new) for e in edits
+    }
+    done = ""
+    at = 0
+    for start, end, new in sorted(places):
+        if start >= at:
+            done += text[at:start] + new
+            at = end
+    return done + text[at:]

@@ -1,0 +1,197 @@
+"""What the rules of softmax, scale and product ask of an attention, each by an experiment on the recorded steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+
+from attnlab.attention.graph import CASTS, VIEWS, Graph
+from attnlab.attention.products import Letters, Product, product
+from attnlab.checks.case import Case, Name
+from attnlab.checks.naming import exchanged, named_axes
+from attnlab.run import Step
+
+# How near to one a sum of weights must be, and to each other two numbers that are meant to be one.
+NEAR = 2e-3
+# What an axis holds: a place of x (its batch or its tokens), the features of a place, or a mixture of both.
+Holds: TypeAlias = Literal["place", "features", "mixed", "unknown"]
+_HOLDS: WeakKeyDictionary[Case, dict[Name, tuple[Holds, ...] | None]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Weights as they meet v: their value, their letters in the product, and those over which it sums."""
+
+    weights: int
+    letters: Letters
+    summed: Letters
+    product: Product
+
+
+def meeting(case: Case) -> Meeting | None:
+    """How the weights meet v; None for a fused attention."""
+    found = case.output_product
+    if found is None:
+        return None
+    on_right = found.left == case.attention.v.entered
+    weights, letters, other = (
+        (found.right, found.right_letters, found.left_letters)
+        if on_right
+        else (found.left, found.left_letters, found.right_letters)
+    )
+    summed = tuple(letter for letter in letters if letter not in found.letters and letter in other)
+    return Meeting(weights, letters, summed, found)
+
+
+def row_sums(case: Case) -> Tensor | None:
+    """What the weights that meet v sum to, over the axis that the product sums over: 1 where they are a softmax's.
+
+    Dropout is left out. None where it can't be told.
+    """
+    found = meeting(case)
+    if found is None or not found.summed:
+        return None
+    tensor = as_met(case, found.weights)
+    if tensor is None or tensor.dim() != len(found.letters):
+        return None
+    return tensor.sum([found.letters.index(letter) for letter in found.summed])
+
+
+def as_met(case: Case, number: int) -> Tensor | None:
+    """A value that was made from q, with dropout left out."""
+    q = case.attention.q.entered
+    tensor = case.replay.double(q)
+    found = None if tensor is None else case.replay.again({q: tensor}, [number])
+    return None if found is None else found[number]
+
+
+def is_one(sums: Tensor | None) -> bool | None:
+    """Whether all finite sums are one; None where there is none."""
+    if sums is None:
+        return None
+    finite = sums[sums.isfinite()]
+    return bool(((finite - 1).abs() < NEAR).all()) if finite.numel() else None
+
+
+def spread(weights: Tensor) -> float:
+    """The mean over queries of the largest weight: 1 where each looks at one key only."""
+    rows = weights[weights.isfinite().all(-1)]
+    return float(rows.amax(-1).mean()) if rows.numel() else float("nan")
+
+
+def scaled_weights(case: Case, factor: float) -> Tensor | None:
+    """The weights where q is this many times what it was."""
+    q = case.replay.double(case.attention.q.entered)
+    return None if q is None else case.weights_where({case.attention.q.entered: q * factor})
+
+
+def rms(tensor: Tensor | None) -> float | None:
+    """The root of the mean of squares; None where there is none or it is zero."""
+    if tensor is None or not tensor.numel():
+        return None
+    found = float(tensor.double().pow(2).mean().sqrt())
+    return found or None
+
+
+def holds(case: Case, name: Name) -> tuple[Holds, ...] | None:
+    """What each axis of q, k or v holds as it enters the product: what moves along it where one token of x is nudged.
+
+    None where it was not projected from an x, or can't be experimented on.
+    """
+    role = case.input(name)
+    if role.x is None or role.project is None:
+        return None
+    axis = feature_axis(case.step(role.project), role.x, case.graph)
+    shape = case.graph.shape(role.x)
+    if axis is None or len(shape) < 2:
+        return None
+    index = tuple(slice(None) if place == axis else shape[place] // 2 for place in range(len(shape)))
+    moved = case.felt(role.x, index, role.entered)
+    if moved is None or not bool(moved.any()):
+        return None
+    return tuple(_holds(moved, place) for place in range(moved.dim()))
+
+
+def _holds(moved: Tensor, axis: int) -> Holds:
+    if moved.shape[axis] == 1:
+        return "unknown"
+    others = [place for place in range(moved.dim()) if place != axis]
+    along = moved.any(dim=others) if others else moved
+    count = int(along.sum())
+    return "place" if count == 1 else "features" if count == moved.shape[axis] else "mixed"
+
+
+def feature_axis(step: Step, x: int, graph: Graph) -> int | None:
+    """Which axis of x a projection sums over; None where it is not just one."""
+    found = product(step, graph)
+    if found is None:
+        return None
+    letters = found.left_letters if found.left == x else found.right_letters if found.right == x else ()
+    gone = [place for place, letter in enumerate(letters) if letter in found.gone(letters)]
+    return gone[0] if len(gone) == 1 else None
+
+
+def letters_of(case: Case, name: Name) -> Letters | None:
+    """The letters of q or k in the product of the scores."""
+    found, entered = case.scores_product, case.input(name).entered
+    if found is None:
+        return None
+    if found.left == found.right:
+        return found.left_letters if name == "q" else found.right_letters
+    return found.left_letters if found.left == entered else found.right_letters
+
+
+def kinds(case: Case, name: Name) -> Mapping[int, Holds] | None:
+    """What the axis of each letter of q or k holds; of q and k that were drawn as they are, by the names of sizes."""
+    letters, found = letters_of(case, name), _cached_holds(case, name)
+    role = case.input(name)
+    if found is None and role.project is None and case.graph.given(base(role.value, case.graph)):
+        found = named_axes(case.whole, role.entered)
+    if letters is None or found is None or len(letters) != len(found):
+        return None
+    return dict(zip(letters, found, strict=True))
+
+
+def base(number: int, graph: Graph) -> int:
+    """A value as it was before changes of layout and type."""
+    step = graph.maker(number)
+    while step is not None and step.op in VIEWS | CASTS and len(step.refs) == 1 and step.refs[0] < number:
+        number = step.refs[0]
+        step = graph.maker(number)
+    return number
+
+
+def _cached_holds(case: Case, name: Name) -> tuple[Holds, ...] | None:
+    known = _HOLDS.setdefault(case, {})
+    if name not in known:
+        known[name] = holds(case, name)
+    return known[name]
+
+
+def turned_round(case: Case) -> bool:
+    """Whether the operand that is taken for q, the left one where nothing else tells, serves as k.
+
+    Told by the user's names; they are hints, and decide nothing but which of two faults a fault is.
+    """
+    return exchanged(case)
+
+
+def even(tensor: Tensor) -> bool:
+    """Whether all rows of a tensor [..., d] are of one length, as a norm leaves them."""
+    lengths = tensor.double().pow(2).sum(-1).sqrt()
+    return lengths.numel() > 1 and bool((lengths.amax() - lengths.amin()) < 1e-3 * lengths.amax())
+
+
+def far_below(tensor: Tensor) -> bool:
+    """Whether some numbers of a tensor are what a mask fills in."""
+    return bool((tensor < -1e3).any())
+
+
+def largest(tensor: Tensor) -> float:
+    """The largest absolute value among the finite ones."""
+    finite = tensor[tensor.isfinite()]
+    return float(finite.abs().max()) if finite.numel() else 0.0

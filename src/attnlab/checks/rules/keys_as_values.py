@@ -1,0 +1,161 @@
+"""ATT032: the weights meet the keys (or the queries), while the values were made and are read by nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attnlab.attention.graph import CASTS, DROPOUT, VIEWS
+from attnlab.checks.case import Case, Name
+from attnlab.checks.found import Edit, Found, Rule, Said
+from attnlab.checks.rows import made
+from attnlab.checks.unused import complete, spares
+from attnlab.checks.weights import plain, projected
+from attnlab.run import Step
+
+_LAYOUT = VIEWS | CASTS | DROPOUT
+
+
+def _look(case: Case) -> Iterator[Found]:
+    if not complete(case.whole):
+        return
+    same: list[Name] = [name for name in ("k", "q") if _same(case, name)]
+    if len(same) != 1:
+        return
+    other = same[0]
+    left = _left(case, other)
+    if left is None:
+        return
+    step = case.step(case.attention.output)
+    what = {"other": other, "left": left}
+    code, edits = _mended(case, step, left)
+    yield Found(
+        step,
+        Said("check.keys-as-values.message", what),
+        Said("check.keys-as-values.evidence", what),
+        Said("check.keys-as-values.mend", {"left": left, "code": code or left}),
+        edits,
+    )
+
+
+def _same(case: Case, name: Name) -> bool:
+    """Whether v is the tensor that k (or q) is, but for layout and scale."""
+    role, v = case.input(name), case.attention.v
+    if role.value == v.value:
+        return True
+    if role.project != v.project:
+        return False
+    if role.project is None:
+        return plain(case.graph, role.value) == plain(case.graph, v.value)
+    return _branch(case, name) == _branch(case, "v")
+
+
+def _branch(case: Case, name: Name) -> int:
+    """The last value, from the projection on, before the paths of two roles can part by layout alone."""
+    source = made(case, name)
+    if source is None:
+        return case.input(name).value
+    shape_of = case.graph.shape
+    number = source.value
+    for step, after in zip(source.steps, source.path, strict=True):
+        if step.op in (
+            "split",
+            "chunk",
+            "unbind",
+            "getitem",
+            "select",
+            "narrow",
+            "split_with_sizes",
+            "tensor_split",
+            "index_select",
+        ):
+            number = after
+        elif step.op not in _LAYOUT:
+            break
+    return number if shape_of(number) else source.value
+
+
+def _left(case: Case, other: Name) -> str | None:
+    """What was made to be the values and is read by nothing: its name in the user's text."""
+    return _piece(case, other) or _result(case, other) or _given(case, other) or _layer(case, other)
+
+
+def _piece(case: Case, other: Name) -> str | None:
+    """A piece that was cut off beside k and is left over."""
+    source = made(case, other)
+    for step in source.steps if source is not None else ():
+        if len(step.results) < 2 or step.source is None:
+            continue
+        unread = [place for place, number in enumerate(step.results) if not case.graph.consumers(number)]
+        if unread and len(step.source.targets) == len(step.results):
+            return step.source.targets[unread[-1]]
+        if unread:
+            return step.source.text
+    return None
+
+
+def _result(case: Case, other: Name) -> str | None:
+    """A projection of the same input, of another weight, whose result goes nowhere."""
+    own = projected(case, other)
+    if own is None:
+        return None
+    for step in case.graph.consumers(own.x):
+        if step.index == own.step.index or step.op != own.step.op or step.index > case.attention.output:
+            continue
+        end = _end(case, step)
+        if end is not None and end.source is not None:
+            return (end.source.targets or (end.source.text,))[0]
+    return None
+
+
+def _end(case: Case, step: Step) -> Step | None:
+    """The last layout step after a projection, where its result goes nowhere."""
+    while len(step.results) == 1:
+        users = case.graph.consumers(step.results[0])
+        if not users:
+            return step
+        if len(users) > 1 or users[0].op not in _LAYOUT:
+            return None
+        step = users[0]
+    return None
+
+
+def _given(case: Case, other: Name) -> str | None:
+    """A tensor that was drawn or written beside k, of its shape, and is read by nothing."""
+    role = case.input(other)
+    base = plain(case.graph, role.value)
+    if role.project is not None or not case.graph.given(base):
+        return None
+    for value in case.run.values:
+        step = None if value.step is None else case.step(value.step)
+        if step is None or step.source is None or step.index > case.attention.output or value.id == base:
+            continue
+        if value.shape == case.graph.shape(base) and case.graph.given(value.id) and not case.graph.consumers(value.id):
+            return (step.source.targets or (step.source.text,))[0]
+    return None
+
+
+def _layer(case: Case, other: Name) -> str | None:
+    """A layer of the shape of the key's that was built and never called."""
+    own = projected(case, other)
+    if own is None:
+        return None
+    shape = case.graph.shape(own.weight)
+    return next((spare.name for spare in spares(case.whole) if spare.shape == shape), None)
+
+
+def _mended(case: Case, step: Step, left: str) -> tuple[str, tuple[Edit, ...]]:
+    """The product with the values in it."""
+    if step.source is None or not left.isidentifier():
+        return "", ()
+    number = case.attention.v.entered
+    places = [place for place, operand in enumerate(step.operands) if getattr(operand.arg, "id", None) == number]
+    old = step.operands[places[-1]].text if places else ""
+    text = step.source.text
+    head, found, tail = text.rpartition(old) if old.isidentifier() else ("", "", "")
+    if not found:
+        return "", ()
+    code = head + left + tail
+    return code, (Edit(step.source.span, code),)
+
+
+RULE = Rule("ATT032", "keys-as-values", attention=_look)

@@ -1,0 +1,106 @@
+"""ATT051: a mask hides what it should let through.
+
+Decided by what the queries see when all scores are equal. Padding is known from what the mask was made of (ids that
+are compared with the pad id, lengths, a table of ones and zeros): inverted is a mask under which every real token of
+a sample is hidden from all queries and its padding is seen. A causal mask is inverted where each token sees all that
+comes later, and neither itself nor anything before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attnlab.attention.graph import refs
+from attnlab.checks.case import Case
+from attnlab.checks.editing import argument, code, own, replaced
+from attnlab.checks.found import Edit, Found, Rule, Said
+from attnlab.checks.masking import applied, sight
+from attnlab.checks.padding import Padding, paddings
+from attnlab.run import Step
+
+
+def _look(case: Case) -> Iterator[Found]:
+    view = sight(case)
+    if view is None or bool(view.seen.all()):
+        return
+    for padding in paddings(case):
+        if _is_inverted(view.seen, padding):
+            yield _padded(case, view.seen, padding)
+            return
+    if view.square and case.attention.kind != "cross" and _sees_future_only(view.any):
+        step = applied(case)
+        yield Found(
+            step,
+            Said("check.mask-polarity.causal", {"code": code(step)}),
+            Said(
+                "check.mask-polarity.causal-evidence",
+                {"later": view.seen.shape[-1] - 1, "keys": view.seen.shape[-1]},
+            ),
+            _mend(step),
+            _edits(step, case),
+        )
+
+
+def _is_inverted(seen: Tensor, padding: Padding) -> bool:
+    rows = seen[padding.mixed]
+    if not rows.shape[0]:
+        return False
+    kept = padding.kept[padding.mixed][:, None, :]
+    return not bool((rows & kept).any()) and bool((rows & ~kept).flatten(1).any(1).all())
+
+
+def _sees_future_only(seen: Tensor) -> bool:
+    """Whether each query sees exactly the keys that come later, or these and what lies far before (a window)."""
+    size = seen.shape[0]
+    later = torch.ones(size, size, dtype=torch.bool).triu(1)
+    if size < 2 or not bool(seen[later].all()) or bool(seen.diagonal().any()):
+        return False
+    before = ~later & ~torch.eye(size, dtype=torch.bool)
+    return not bool(seen[before].any()) or (size > 2 and not bool(seen.diagonal(-1).any()))
+
+
+def _padded(case: Case, seen: Tensor, padding: Padding) -> Found:
+    step = applied(case, padding.value)
+    place = int(padding.mixed.int().argmax())
+    kept = padding.kept[place]
+    return Found(
+        step,
+        Said("check.mask-polarity.padding", {"code": code(step)}),
+        Said(
+            "check.mask-polarity.padding-evidence",
+            {
+                "sample": int(padding.owner[place]),
+                "real": int(kept.sum()),
+                "padded": int((~kept).sum()),
+                "seen": int(seen[place].any(0).sum()),
+            },
+        ),
+        _mend(step),
+        _edits(step, case),
+    )
+
+
+def _mend(step: Step) -> Said:
+    kind = {"scaled_dot_product_attention": "sdpa", "multi_head_attention_forward": "mha"}.get(step.op, "fill")
+    return Said(f"check.mask-polarity.mend-{kind}")
+
+
+def _edits(step: Step, case: Case) -> tuple[Edit, ...]:
+    """The mask turned round where it is applied, if it is a mask of bools there."""
+    place = {"scaled_dot_product_attention": (3, "attn_mask"), "masked_fill": (1, "mask"), "where": (0, "condition")}
+    if step.op not in place or not own(step):
+        return ()
+    index, name = place[step.op]
+    numbers = refs(step.arg(name, index))
+    if len(numbers) != 1 or case.graph.values[numbers[0]].dtype != "bool":
+        return ()
+    part = argument(step, index, name)
+    if part is None:
+        return ()
+    return replaced(step, part, f"~{part.text}" if part.primary else f"~({part.text})")
+
+
+RULE = Rule("ATT051", "mask-polarity", attention=_look, unless=frozenset({"ATT061"}))

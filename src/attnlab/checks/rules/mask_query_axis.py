@@ -1,0 +1,74 @@
+"""ATT052: a padding mask lies along the queries, not along the keys.
+
+Decided by what the queries see when all scores are equal: the rows of padding see nothing at all, and the other rows
+see padding as they see real tokens. A mask over both axes, or one that only zeroes the rows of padding after the
+softmax, is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attnlab.attention.graph import VIEWS
+from attnlab.checks.case import Case
+from attnlab.checks.editing import code
+from attnlab.checks.found import Found, Rule, Said
+from attnlab.checks.masking import Sight, applied, path, sight
+from attnlab.checks.padding import Padding, paddings
+from attnlab.run import Step
+
+
+def _look(case: Case) -> Iterator[Found]:
+    view = sight(case)
+    if view is None or not view.square:
+        return
+    for padding in paddings(case):
+        if _lies_along_queries(view, padding):
+            step = _turned(case, padding) or applied(case, padding.value)
+            place = int(padding.mixed.int().argmax())
+            kept = padding.kept[place]
+            yield Found(
+                step,
+                Said("check.mask-query-axis.message", {"code": code(step)}),
+                Said(
+                    "check.mask-query-axis.evidence",
+                    {
+                        "sample": int(padding.owner[place]),
+                        "real": int(kept.sum()),
+                        "padded": int((~kept).sum()),
+                        "seen": int(view.seen[place][kept][:, ~kept].any(0).sum()),
+                        "rows": int((~view.seen[place].any(-1)).sum()),
+                    },
+                ),
+                Said("check.mask-query-axis.mend"),
+            )
+            return
+
+
+def bases(length: int) -> tuple[Tensor, ...]:
+    """What else a mask may be joined with, [L, L]: nothing, or the causal triangle."""
+    full = torch.ones(length, length, dtype=torch.bool)
+    return full, full.tril()
+
+
+def _lies_along_queries(view: Sight, padding: Padding) -> bool:
+    rows, columns = padding.kept[:, :, None], padding.kept[:, None, :]
+    for base in bases(view.seen.shape[-1]):
+        if bool((view.seen == (base & rows)).all()):
+            return not bool((view.seen == (base & rows & columns)).all())
+    return False
+
+
+def _turned(case: Case, padding: Padding) -> Step | None:
+    """The last of the user's steps that gave the padding its axes."""
+    found: list[Step] = []
+    for number in applied(case, padding.value).refs:
+        found += path(padding.value, number, case.graph)
+    shaped = [step for step in found if step.op in VIEWS - {"expand", "expand_as", "broadcast_to"}]
+    return max(shaped, key=lambda step: step.index) if shaped else None
+
+
+RULE = Rule("ATT052", "mask-query-axis", attention=_look, unless=frozenset({"ATT051"}))

@@ -1,0 +1,8 @@
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+attn = nn.MultiheadAttention(8, 2, batch_first=True)
+decoder = torch.randn(2, 3, 8)
+encoder = torch.randn(2, 6, 8)
+out, w = attn(encoder, decoder, decoder)  # expect: ATT038
+print(out.shape, w.shape)

@@ -1,0 +1,12 @@
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+L, D, H = 6, 12, 3
+x = torch.randn(L, D)
+Wq, Wk, Wv, Wo = (nn.Linear(D, D) for _ in range(4))
+q = Wq(x).view(L, H, D // H).transpose(0, 1)
+k = Wk(x).view(L, H, D // H).transpose(0, 1)
+v = Wv(x).view(L, H, D // H).transpose(0, 1)
+w = torch.softmax(torch.bmm(q, k.transpose(1, 2)) / (D // H) ** 0.5, dim=-1)
+out = torch.bmm(w, v).reshape(L, D)  # expect: ATT042
+print(Wo(out).shape)

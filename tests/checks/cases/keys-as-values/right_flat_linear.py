@@ -1,0 +1,18 @@
+import math
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+torch.manual_seed(42)
+batch_size, seq_len, d_model = 2, 4, 8
+
+x = torch.randn(batch_size, seq_len, d_model)
+W_q = nn.Linear(d_model, d_model, bias=False)
+W_k = nn.Linear(d_model, d_model, bias=False)
+W_v = nn.Linear(d_model, d_model, bias=False)
+
+Q, K, V = W_q(x), W_k(x), W_v(x)
+scores = torch.matmul(Q, K.transpose(-2, -1)) / math.sqrt(d_model)
+weights = F.softmax(scores, dim=-1)
+output = torch.matmul(weights, V)
+print(output)

@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+class SA(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.d = d
+        self.k = nn.Linear(d, d)
+        self.v = nn.Linear(d, d)
+    def forward(self, x):
+        q = nn.Linear(self.d, self.d)(x)  # expect: ATT036
+        k, v = self.k(x), self.v(x)
+        return F.scaled_dot_product_attention(q, k, v)
+torch.manual_seed(0)
+net = SA(8)
+print(net(torch.randn(2, 5, 8)).shape)
