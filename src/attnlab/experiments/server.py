@@ -52,7 +52,7 @@ class Request:
     measure: bool = False
     examine: str = ""
     seconds: float = 10.0
-    memory: int = 2 << 30
+    memory: int = 4 << 30
 
 
 @dataclass(frozen=True)
