@@ -173,7 +173,8 @@ def page(item: int, language: str) -> str:
 
 def asked(text: str) -> list[list[str]]:
     """The `whatif` commands of a page, without their first two words."""
-    return [shlex.split(line)[2:] for line in text.splitlines() if line.strip().startswith("attnlab whatif ")]
+    lines = [line for line in text.splitlines() if line.strip().startswith("attnlab whatif ")]
+    return [[word for word in shlex.split(line)[2:] if word != "--rerun"] for line in lines]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
