@@ -32,7 +32,7 @@ lessons: .venv/demo
 test: .venv/test
 	@$(BIN)/pytest -n auto
 
-lint: .venv/lint
+lint: .venv/lint .venv/test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
