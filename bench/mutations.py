@@ -124,7 +124,9 @@ def main() -> int:
         tried = [each for all_of in waiting.values() for each in bench.tried(all_of, options.each)]
     tried = [each if each.codes else again(each) for each in tried]
     told(tried, bench.runs, time.perf_counter() - began)
-    alarms = {file: look.found for file, look in bench.right.items() if look is not None and look.found}
+    doubtful = [file for file, look in bench.right.items() if look is not None and look.found]
+    alarms = {file: checked(file, arguments(file), file.read_text(encoding="utf-8")) for file in doubtful}
+    alarms = {file: found for file, found in alarms.items() if found}
     for file in [file for file, look in bench.right.items() if look is None]:
         print(f"left out, since it does not end within {Request.seconds:.0f} s: {file.relative_to(ROOT)}")
     for fault, times in bench.faults.items():

@@ -22,6 +22,7 @@ from typing import Any
 import attnlab.checking
 from attnlab.checks.finding import Finding
 from attnlab.checks.rules import rules
+from attnlab.experiments.server import Server, Start
 
 rules()  # loaded, and nothing of torch used, before a process is forked off
 
@@ -41,6 +42,7 @@ def expected(file: Path) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
 
 def checked(file: Path, argv: tuple[str, ...] = (), lang: str = "en") -> list[Finding]:
     """What check finds in a script. To be called in a process that has not used torch yet."""
+    _server()  # one for all the processes that are forked off: each asks it in its turn
     receiver, sender = get_context("fork").Pipe(duplex=False)
     process = get_context("fork").Process(target=_work, args=(file, argv, lang, sender))
     process.start()
@@ -70,7 +72,6 @@ def _work(file: Path, argv: tuple[str, ...], lang: Any, sender: Any) -> None:
 
 def _found(file: Path, argv: tuple[str, ...], lang: Any) -> list[Finding]:
     from attnlab.checks.whole import Whole
-    from attnlab.experiments.server import Server, Start
     from attnlab.recording.program import Conditions, run_program
     from attnlab.recording.tape import Tape
     from attnlab.run import Program
@@ -81,10 +82,14 @@ def _found(file: Path, argv: tuple[str, ...], lang: Any) -> list[Finding]:
     def keep(recorder: Any) -> None:
         recorder.tape = tape
 
-    server = Server(Start.now())
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         run, _ = run_program(Program("script", str(file), argv), Conditions(on_start=keep))
-    return attnlab.checking.findings(Whole(run, tape, server.ask), Words(lang))
+    return attnlab.checking.findings(Whole(run, tape, _server().ask), Words(lang))
+
+
+@cache
+def _server() -> Server:
+    return Server(Start.now())
 
 
 @cache

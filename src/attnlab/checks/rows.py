@@ -255,6 +255,23 @@ def split_wrongly(case: Case, name: Name) -> Spread | None:
     return None if name == "q" and _rows_for_each(case, "q") != _rows_for_each(case, "k") else found
 
 
+def slanted(case: Case, name: Name) -> Spread | None:
+    """A place that stands in one row of some heads and in another row of others, each row being of one place alone."""
+    found = elements(case, name)
+    if found is None or over_features(case):
+        return None
+    first = found.place[..., 0]
+    if bool((found.place != first.unsqueeze(-1)).any()):
+        return None
+    rows: dict[int, set[int]] = {}
+    for head in first:
+        for row, place in enumerate(listed(head)):
+            rows.setdefault(place, set()).add(row)
+    if any(len(distinct(head)) < len(head) for head in first):
+        return None  # heads that hold a place several times are told otherwise, or hold it so on purpose
+    return next((Spread(place, tuple(sorted(at))) for place, at in sorted(rows.items()) if len(at) > 1), None)
+
+
 def over_features(case: Case) -> bool:
     """Whether what attends to each other is features, and not tokens."""
     known = [rows for rows in (elements(case, "q"), elements(case, "v")) if rows is not None]

@@ -8,7 +8,7 @@ from math import prod
 from attnlab.attention.graph import Graph
 from attnlab.checks.case import Case, Name
 from attnlab.checks.found import Edit, Found, Rule, Said
-from attnlab.checks.rows import Made, distinct, made, reached, split_wrongly
+from attnlab.checks.rows import Made, distinct, made, reached, slanted, split_wrongly
 from attnlab.checks.weights import ROLES
 from attnlab.run import Step
 
@@ -19,6 +19,8 @@ def _look(case: Case) -> Iterator[Found]:
     for name in ROLES:
         source = made(case, name)
         found = None if source is None else split_wrongly(case, name)
+        kind = "" if found is not None else "slanted-"
+        found = slanted(case, name) if source is not None and found is None else found
         if source is None or found is None or (source.projected and overlapping(case, name)):
             continue
         step = cutting(source, case.graph)
@@ -29,17 +31,17 @@ def _look(case: Case) -> Iterator[Found]:
         yield Found(
             step,
             Said(
-                "check.heads-split-by-view.message",
+                f"check.heads-split-by-view.{kind}message",
                 {"role": name, "op": step.op, "old": str(list(old)), "new": str(list(new))},
             ),
             Said(
-                "check.heads-split-by-view.evidence",
+                f"check.heads-split-by-view.{kind}evidence",
                 {"token": found.place, "rows": ", ".join(map(str, found.rows[:6])), "role": name},
             ),
             Said("check.heads-split-by-view.mend", {"code": code})
-            if code
+            if code and not kind
             else Said("check.heads-split-by-view.advice"),
-            edits,
+            () if kind else edits,
         )
 
 
