@@ -19,7 +19,7 @@ def _look(case: Case) -> Iterator[Found]:
     for name in ROLES:
         source = made(case, name)
         found = None if source is None else split_wrongly(case, name)
-        kind = "" if found is not None else "slanted-"
+        slant = found is None
         found = slanted(case, name) if source is not None and found is None else found
         if source is None or found is None or (source.projected and overlapping(case, name)):
             continue
@@ -31,17 +31,17 @@ def _look(case: Case) -> Iterator[Found]:
         yield Found(
             step,
             Said(
-                f"check.heads-split-by-view.{kind}message",
+                "check.heads-split-by-view.slanted-message" if slant else "check.heads-split-by-view.message",
                 {"role": name, "op": step.op, "old": str(list(old)), "new": str(list(new))},
             ),
             Said(
-                f"check.heads-split-by-view.{kind}evidence",
+                "check.heads-split-by-view.slanted-evidence" if slant else "check.heads-split-by-view.evidence",
                 {"token": found.place, "rows": ", ".join(map(str, found.rows[:6])), "role": name},
             ),
             Said("check.heads-split-by-view.mend", {"code": code})
-            if code and not kind
+            if code and not slant
             else Said("check.heads-split-by-view.advice"),
-            () if kind else edits,
+            () if slant else edits,
         )
 
 
