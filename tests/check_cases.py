@@ -71,12 +71,16 @@ def _work(file: Path, argv: tuple[str, ...], lang: Any, sender: Any) -> None:
 
 
 def _found(file: Path, argv: tuple[str, ...], lang: Any) -> list[Finding]:
+    import torch
+
     from attnlab.checks.whole import Whole
     from attnlab.recording.program import Conditions, run_program
     from attnlab.recording.tape import Tape
     from attnlab.run import Program
     from attnlab.words import Words
 
+    # As every rerun does: where the process that was forked has had a pool of threads, ours would wait for it for ever.
+    torch.set_num_threads(1)
     tape = Tape()
 
     def keep(recorder: Any) -> None:
