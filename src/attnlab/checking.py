@@ -58,7 +58,7 @@ def findings(whole: Whole, words: Words) -> list[Finding]:
 def _finding(verdict: Verdict, works: bool, words: Words) -> Finding:
     found, span = verdict.found, verdict.span
     here = all(edit.span.file == span.file for edit in found.edits)
-    edits = [(e.span.line, e.span.col, e.span.end_line, e.span.end_col, e.new) for e in found.edits if here]
+    edits = [edit.told for edit in found.edits if here]
     return Finding(
         code=verdict.rule.code,
         slug=verdict.rule.slug,

@@ -17,9 +17,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from attnlab.checks.applying import applied, starts
 from attnlab.checks.finding import Edit, Finding
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 _NO_NEWLINE = "\\ No newline at end of file"  # as `diff` says it, and `patch` reads it
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -89,17 +89,6 @@ def _bare(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
 
 
-def applied(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made in it, in its own newlines. The edits do not overlap."""
-    starts = _starts(text)
-    first = _NEWLINE.search(text)
-    newline = "\n" if first is None else first[0]
-    for line, col, end_line, end_col, new in sorted(edits, reverse=True):
-        start, end = starts[line - 1] + col, starts[end_line - 1] + end_col
-        text = text[:start] + new.replace("\n", newline) + text[end:]
-    return text
-
-
 def diff(files: Iterable[Mended], shown: Mapping[str, str]) -> str:
     """A unified diff of the files, by the names that `shown` gives their paths."""
     parts: list[str] = []
@@ -142,14 +131,9 @@ def moved(found: Finding, files: Iterable[Mended]) -> Finding:
 
 def _moved(place: tuple[int, int], file: Mended) -> tuple[int, int]:
     """Where a place of the old text (line and column) is in the new one."""
-    old, new = _starts(file.before), _starts(file.after)
+    old, new = starts(file.before), starts(file.after)
     before = file.before[: old[place[0] - 1] + place[1]]
     made = [edit for edit in file.edits if edit[2:4] <= place]
     at = len(applied(before, made))
     line = bisect_right(new, at)
     return line, at - new[line - 1]
-
-
-def _starts(text: str) -> list[int]:
-    """Where each line begins."""
-    return [0, *(match.end() for match in _NEWLINE.finditer(text))]

@@ -265,39 +265,6 @@ class Case:
         scale = float(a[a.isfinite()].abs().max()) if a.isfinite().any() else 1.0
         return ~torch.isclose(a, b, rtol=1e-9, atol=1e-12 * max(scale, 1.0), equal_nan=True)
 
-    def influence(self, name: Name) -> tuple[tuple[tuple[int, ...], ...], Tensor] | None:
-        """Which rows of q, k or v feel which place of what they were projected from (x).
-
-        The places of x (an index for each axis but the last, at most `PLACES` of them, spread evenly), and for
-        each of them [N, rows], bool.
-        """
-        role = self.input(name)
-        if role.x is None:
-            return None
-        places = _places(self.graph.shape(role.x)[:-1])
-        rows: list[Tensor] = []
-        for where in places:
-            felt = self.felt(role.x, where, role.entered)
-            arranged = None if felt is None else self.arranged(name, felt)
-            if arranged is None:
-                return None
-            rows.append(arranged.any(-1))
-        return (places, torch.stack(rows)) if rows else None
-
-
-def _places(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """All places in a tensor of that shape, or `PLACES` of them, spread evenly."""
-    count = prod(shape)
-    chosen = range(count) if count <= PLACES else [round(i * (count - 1) / (PLACES - 1)) for i in range(PLACES)]
-    found: list[tuple[int, ...]] = []
-    for number in chosen:
-        where: list[int] = []
-        for size in reversed(shape):
-            number, place = divmod(number, size)  # noqa: PLW2901
-            where.insert(0, place)
-        found.append(tuple(where))
-    return tuple(found)
-
 
 def _in_order(
     tensor: Tensor,

@@ -28,6 +28,11 @@ class Edit:
     span: Span
     new: str
 
+    @property
+    def told(self) -> tuple[int, int, int, int, str]:
+        """As it is told in a `Fix`: place and new text, without the file."""
+        return self.span.line, self.span.col, self.span.end_line, self.span.end_col, self.new
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

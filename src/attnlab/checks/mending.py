@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from attnlab.checks.applying import applied
 from attnlab.checks.found import Edit
 from attnlab.checks.judge import Places, Verdict
-from attnlab.checks.whole import Whole
+from attnlab.checks.whole import LONGEST, Whole
 from attnlab.experiments.server import Request
 
-# So many mends are tried, of programs that took no longer than this (seconds).
+# So many mends are tried.
 MOST = 12
-LONGEST = 20.0
 
 
 def tried(verdicts: Sequence[Verdict], whole: Whole, rerun: bool = False) -> list[bool]:
@@ -49,12 +49,11 @@ def all_tried(verdicts: Sequence[Verdict], whole: Whole) -> bool:
 
 def _request(edits: Iterable[Edit], whole: Whole) -> Request:
     texts = {
-        file: applied(whole.run.sources[file], [edit for edit in edits if edit.span.file == file])
+        file: applied(whole.run.sources[file], [edit.told for edit in edits if edit.span.file == file])
         for file in {edit.span.file for edit in edits}
         if file in whole.run.sources
     }
-    seconds = max(10.0, 5 * whole.run.seconds)
-    return Request(whole.run.program, texts, examine="attnlab.checks.judge:again", seconds=seconds)
+    return whole.again("attnlab.checks.judge:again", texts)
 
 
 def _mended(left: object, code: str, before: Counter[str], error: str | None) -> bool:
@@ -62,21 +61,3 @@ def _mended(left: object, code: str, before: Counter[str], error: str | None) ->
         return False
     after = Counter(found for found, _, _ in left.findings)
     return after[code] < before[code] and all(after[other] <= before[other] for other in after)
-
-
-def applied(text: str, edits: Iterable[Edit]) -> str:
-    """A text with the edits made in it. Of two that overlap the first is made."""
-    lines = text.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    places = {
-        (starts[e.span.line - 1] + e.span.col, starts[e.span.end_line - 1] + e.span.end_col, e.new) for e in edits
-    }
-    done = ""
-    at = 0
-    for start, end, new in sorted(places):
-        if start >= at:
-            done += text[at:start] + new
-            at = end
-    return done + text[at:]

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from attnlab.attention.graph import DROPOUT, POINTWISE, VIEWS, Graph
-from attnlab.checks.whole import Whole
-from attnlab.experiments.changes import Mode
-from attnlab.experiments.server import Request
 from attnlab.recording.tape import Tape
 from attnlab.run import Operand, Run, Span, Step
 
@@ -18,8 +15,6 @@ DRAWS = frozenset(["rand", "rand_like", "randn", "randn_like", "bernoulli", "nor
 # Where each call that may drop has its share and its switch: by name, and by place.
 _SHARE = {"scaled_dot_product_attention": ("dropout_p", 4), "multi_head_attention_forward": ("dropout_p", 10)}
 _SWITCH = {"multi_head_attention_forward": ("training", 13)}
-# A program that takes longer (seconds) is not run again for this.
-LONGEST = 20.0
 
 
 class Drop(NamedTuple):
@@ -113,7 +108,7 @@ class Standing(NamedTuple):
 
 
 def standing(run: Run, tape: Tape) -> Standing:
-    """What acts in a rerun: called in its process."""
+    """What acts in a run in which every module was in evaluation mode."""
     inside = [item for item in drops(run, tape) if item.training is False]
     numbers = [item for item in drawn(run, tape, Graph(run)) if not item.training]
     return Standing(frozenset(_spans(item.step for item in inside)), frozenset(_spans(item.step for item in numbers)))
@@ -121,20 +116,6 @@ def standing(run: Run, tape: Tape) -> Standing:
 
 def _spans(steps: Iterator[Step]) -> Iterator[Span]:
     return (step.source.span for step in steps if step.source is not None)
-
-
-def evaluated(whole: Whole) -> Standing | None:
-    """What acts where the program is run again with every module in evaluation mode; None where it can't be."""
-    if whole.ask is None or whole.run.seconds > LONGEST:
-        return None
-    request = Request(
-        whole.run.program,
-        changes=(Mode("eval"),),
-        examine="attnlab.checks.modes:standing",
-        seconds=max(10.0, 5 * whole.run.seconds),
-    )
-    (reply,) = whole.ask([request])
-    return reply.examined if isinstance(reply.examined, Standing) else None
 
 
 def follows_mode(operand: Operand | None) -> bool | None:

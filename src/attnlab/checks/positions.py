@@ -288,6 +288,13 @@ def positions(whole: Whole) -> Positions:
     return _KNOWN[whole]
 
 
+def sides(case: Case) -> tuple[Name, ...]:
+    """The roles whose tokens have positions of their own; none for an attention whose steps are not to be seen."""
+    if case.attention.style not in ("written", "sdpa", "mha"):
+        return ()
+    return ("q", "k") if case.attention.kind == "cross" else ("q",)
+
+
 # -- what a table holds -----------------------------------------------------------------------------
 
 NEAR = 1e-3

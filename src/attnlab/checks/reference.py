@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from torch import Tensor
 
 from attnlab.attention.graph import CASTS, VIEWS, Graph
+from attnlab.attention.inputs import exchanges_last_two
 from attnlab.attention.products import Letters, Product, product
 from attnlab.checks.case import Case, Name
 from attnlab.checks.naming import exchanged, named_axes
@@ -30,6 +31,19 @@ class Meeting:
     letters: Letters
     summed: Letters
     product: Product
+
+
+def turned_between(case: Case, first: int | None, last: int) -> Step | None:
+    """The step that exchanges the last two axes on the way from one value to a later one, the nearest to the later."""
+    number: int | None = last
+    while number is not None and number != first:
+        step = case.graph.maker(number)
+        if step is None or not step.refs:
+            return None
+        if exchanges_last_two(step, case.graph):
+            return step
+        number = step.refs[0] if step.refs[0] < number else None
+    return None
 
 
 def meeting(case: Case) -> Meeting | None:

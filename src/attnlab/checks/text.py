@@ -74,15 +74,6 @@ def definitions(tree: ast.AST) -> dict[str, ast.AST]:
     return found
 
 
-def class_of(run: Run, name: str) -> tuple[str, ast.ClassDef] | None:
-    """A class of the user's by its name."""
-    for file, tree in trees(run):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                return file, node
-    return None
-
-
 def role_of(name: str) -> str | None:
     """Which of q, k and v a name speaks of: "q", "k" or "v"; None where of none, or of several."""
     last = name.removesuffix(".weight").removesuffix(".data").rpartition(".")[2]
@@ -140,11 +131,6 @@ def called_attribute(call: ast.Call) -> str | None:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else None
-
-
-def text_of(node: ast.AST) -> str:
-    """A node as text on one line."""
-    return ast.unparse(node)
 
 
 def assigned(run: Run, span: Span) -> tuple[str, ...]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from attnlab.attention.graph import CASTS, VIEWS
-from attnlab.checks.modes import LONGEST, drawn
+from attnlab.checks.modes import drawn
 from attnlab.checks.whole import Whole
-from attnlab.experiments.changes import Mode
-from attnlab.experiments.server import Request
-from attnlab.recording.tape import Tape
-from attnlab.run import Run, Span, Step
+from attnlab.run import Span, Step
 
 # So many values are followed on from one.
 FAR = 4000
@@ -49,25 +46,10 @@ def unsteady(whole: Whole) -> list[Unsteady]:
     return list(found.values())
 
 
-def rerun(whole: Whole) -> list[Unsteady]:
-    """The same, of the program run again with every module in evaluation mode, where that may bring something new."""
+def hidden(whole: Whole) -> bool:
+    """Whether a rerun with every module in evaluation mode may bring something new."""
     training = any(item.training and not item.dropping for item in drawn(whole.run, whole.tape, whole.graph))
-    if whole.ask is None or whole.run.seconds > LONGEST or not (training or any(_writes(whole, True))):
-        return []
-    request = Request(
-        whole.run.program,
-        changes=(Mode("eval"),),
-        examine="attnlab.checks.unsteady:examined",
-        seconds=max(10.0, 5 * whole.run.seconds),
-    )
-    (reply,) = whole.ask([request])
-    found: object = reply.examined
-    return cast("list[Unsteady]", found) if isinstance(found, list) else []
-
-
-def examined(run: Run, tape: Tape) -> list[Unsteady]:
-    """What is unsteady in a rerun: called in its process."""
-    return unsteady(Whole(run, tape))
+    return training or any(_writes(whole, True))
 
 
 def _chooses(step: Step, whole: Whole) -> bool:

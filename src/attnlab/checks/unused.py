@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import torch
 
+from attnlab.attention.graph import CASTS, DROPOUT, VIEWS, Graph
 from attnlab.checks.text import assigned
 from attnlab.checks.weights import initialised, owner
 from attnlab.checks.whole import Whole
 from attnlab.run import Step
+
+LAYOUT = VIEWS | CASTS | DROPOUT
 
 
 class Spare(NamedTuple):
@@ -65,6 +68,18 @@ def _filled(whole: Whole, number: int) -> Step | None:
     """The step that gave a parameter its first numbers."""
     step = whole.run.values[number].step
     return None if step is None else whole.run.steps[step]
+
+
+def left_over(graph: Graph, step: Step) -> Step | None:
+    """The last layout step after a projection, where its result goes nowhere."""
+    while len(step.results) == 1:
+        users = graph.consumers(step.results[0])
+        if not users:
+            return step
+        if len(users) > 1 or users[0].op not in LAYOUT:
+            return None
+        step = users[0]
+    return None
 
 
 def parameters(whole: Whole) -> dict[int, torch.nn.Parameter]:

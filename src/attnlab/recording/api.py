@@ -66,9 +66,7 @@ def record(
     began = time.perf_counter()
     with watching:
         program(*inputs, **options)
-    seconds = time.perf_counter() - began
-    name: str = getattr(program, "__qualname__", type(program).__qualname__)
-    return finish(Run.unfinished(), recorder, Program("call", name, ()), None, None, seconds)
+    return _called(program, recorder, None, time.perf_counter() - began)
 
 
 def taped(program: Callable[..., Any], /, *inputs: Any, **options: Any) -> tuple[Run, Tape, Exception | None]:
@@ -82,10 +80,13 @@ def taped(program: Callable[..., Any], /, *inputs: Any, **options: Any) -> tuple
             program(*inputs, **options)
         except Exception as raised:
             error = raised
-    seconds = time.perf_counter() - began
+    return _called(program, recorder, error, time.perf_counter() - began), tape, error
+
+
+def _called(program: Callable[..., Any], recorder: Recorder, error: Exception | None, seconds: float) -> Run:
+    """The Run of one call."""
     name: str = getattr(program, "__qualname__", type(program).__qualname__)
-    run = finish(Run.unfinished(), recorder, Program("call", name, ()), error, None, seconds)
-    return run, tape, error
+    return finish(Run.unfinished(), recorder, Program("call", name, ()), error, None, seconds)
 
 
 def _own(program: Any) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 import torch
 
 from attnlab.checks.editing import code, own, replaced
+from attnlab.checks.evaluation import evaluated
 from attnlab.checks.found import Edit, Found, Rule, Said
-from attnlab.checks.modes import Drop, drawn, drops, evaluated, follows_mode
+from attnlab.checks.modes import Drop, drawn, drops, follows_mode
 from attnlab.checks.text import span_of, trees
 from attnlab.checks.whole import Whole
 from attnlab.diagnosis.expression import Expression
@@ -74,7 +75,8 @@ def _standing(whole: Whole) -> Iterator[Found]:
     open_ones = {span: item for span, item in waiting.items() if span not in seen}
     if not open_ones:
         return
-    found = evaluated(whole)
+    rerun = evaluated(whole)
+    found = None if rerun is None else rerun.standing
     for span, (step, share) in open_ones.items():
         if found is not None and span in found.drops:
             yield _by_rerun(step, share)

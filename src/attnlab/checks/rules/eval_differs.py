@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attnlab.checks.editing import code
+from attnlab.checks.evaluation import evaluated
 from attnlab.checks.found import Found, Rule, Said
-from attnlab.checks.unsteady import Unsteady, rerun, unsteady
+from attnlab.checks.unsteady import Unsteady, hidden, unsteady
 from attnlab.checks.whole import Whole
 from attnlab.run import Span
 
 
 def _look(whole: Whole) -> Iterator[Found]:
     found = {item.span: item for item in unsteady(whole)}
-    for item in rerun(whole):
+    rerun = evaluated(whole) if hidden(whole) else None
+    for item in () if rerun is None else rerun.unsteady:
         found.setdefault(item.span, item)
     for item in found.values():
         yield _found(item, whole)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attnlab.attention.graph import CASTS, DROPOUT, VIEWS
 from attnlab.checks.case import Case, Name
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.rows import made
-from attnlab.checks.unused import complete, spares
+from attnlab.checks.unused import LAYOUT, complete, left_over, spares
 from attnlab.checks.weights import plain, projected
 from attnlab.run import Step
-
-_LAYOUT = VIEWS | CASTS | DROPOUT
 
 
 def _look(case: Case) -> Iterator[Found]:
@@ -69,7 +66,7 @@ def _branch(case: Case, name: Name) -> int:
             "index_select",
         ):
             number = after
-        elif step.op not in _LAYOUT:
+        elif step.op not in LAYOUT:
             break
     return number if shape_of(number) else source.value
 
@@ -101,21 +98,9 @@ def _result(case: Case, other: Name) -> str | None:
     for step in case.graph.consumers(own.x):
         if step.index == own.step.index or step.op != own.step.op or step.index > case.attention.output:
             continue
-        end = _end(case, step)
+        end = left_over(case.graph, step)
         if end is not None and end.source is not None:
             return (end.source.targets or (end.source.text,))[0]
-    return None
-
-
-def _end(case: Case, step: Step) -> Step | None:
-    """The last layout step after a projection, where its result goes nowhere."""
-    while len(step.results) == 1:
-        users = case.graph.consumers(step.results[0])
-        if not users:
-            return step
-        if len(users) > 1 or users[0].op not in _LAYOUT:
-            return None
-        step = users[0]
     return None
 
 

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import torch
 
 from attnlab.attention.axes import Axis
-from attnlab.checks.case import Case, Name
+from attnlab.checks.case import Case
 from attnlab.checks.editing import code
 from attnlab.checks.found import Found, Rule, Said
-from attnlab.checks.positions import Meeting, Positions, positions, sinusoid
+from attnlab.checks.positions import Meeting, Positions, positions, sides, sinusoid
 
 _NAMED = re.compile(
     r"(?:^|[._])(?:pos|position|positions|positional|wpe|pe|pos_?emb\w*|pos_?enc\w*)(?:$|[._])", re.IGNORECASE
@@ -25,11 +25,8 @@ _NAMED = re.compile(
 
 
 def _look(case: Case) -> Iterator[Found]:
-    if case.attention.style not in ("written", "sdpa", "mha"):
-        return
     place = positions(case.whole)
-    names: tuple[Name, ...] = ("q", "k") if case.attention.kind == "cross" else ("q",)
-    for name in names:
+    for name in sides(case):
         tokens = place.token_axis(case, name)
         met = place.meetings(case, name)
         if tokens is None or any(_runs_along(place, meeting, tokens) for meeting in met):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attnlab.attention.graph import CASTS
-from attnlab.checks.case import Case, Name
+from attnlab.checks.case import Case
 from attnlab.checks.editing import code, whole
 from attnlab.checks.found import Edit, Found, Rule, Said
-from attnlab.checks.positions import Meeting, Positions, positions, sinusoid
+from attnlab.checks.positions import Meeting, Positions, positions, sides, sinusoid
 from attnlab.checks.whole import Whole
 from attnlab.run import Size, Span, Step
 
@@ -86,11 +86,8 @@ def _edit(step: Step, table: str, new: str) -> tuple[Edit, ...]:
 
 
 def _look(case: Case) -> Iterator[Found]:
-    if case.attention.style not in ("written", "sdpa", "mha"):
-        return
     place = positions(case.whole)
-    names: tuple[Name, ...] = ("q", "k") if case.attention.kind == "cross" else ("q",)
-    for name in names:
+    for name in sides(case):
         tokens = place.token_axis(case, name)
         if tokens is None:
             continue

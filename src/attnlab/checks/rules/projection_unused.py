@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from attnlab.attention.graph import CASTS, DROPOUT, VIEWS
 from attnlab.checks.case import Case
 from attnlab.checks.found import Found, Rule, Said
 from attnlab.checks.text import assigned, function, parsed, reads
-from attnlab.checks.unused import Spare, complete, spares
+from attnlab.checks.unused import Spare, complete, left_over, spares
 from attnlab.checks.weights import FILLS, plain, projected
 from attnlab.checks.whole import Whole
 from attnlab.run import Step
-
-_LAYOUT = VIEWS | CASTS | DROPOUT
 
 
 def _look(whole: Whole) -> Iterator[Found]:
@@ -69,7 +66,7 @@ def _beside(case: Case) -> Iterator[Found]:
     ):
         return
     for step in case.graph.consumers(q.x):
-        end = _end(case.whole, step)
+        end = left_over(case.whole.graph, step)
         if step.op == q.step.op and end is not None and step.source is not None and step.index < case.attention.output:
             yield _lost(case.whole, step)
 
@@ -90,7 +87,7 @@ def _is_lost(whole: Whole, step: Step) -> bool:
         not graph.weight(number) for number in step.refs
     ):
         return False
-    last = _end(whole, step)
+    last = left_over(whole.graph, step)
     if last is None or last.source is None or not whole.attentions:
         return False
     text = whole.run.sources.get(last.source.span.file, "")
@@ -102,18 +99,6 @@ def _is_lost(whole: Whole, step: Step) -> bool:
         return True
     names = assigned(whole.run, last.source.span)
     return len(names) == 1 and names[0].isidentifier() and names == last.source.targets and not _loads(scope, names[0])
-
-
-def _end(whole: Whole, step: Step) -> Step | None:
-    """The last layout step after a projection, where its result goes nowhere."""
-    while len(step.results) == 1:
-        users = whole.graph.consumers(step.results[0])
-        if not users:
-            return step
-        if len(users) > 1 or users[0].op not in _LAYOUT:
-            return None
-        step = users[0]
-    return None
 
 
 def _is_statement(scope: ast.AST, step: Step) -> bool:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 
 import torch
 
-from attnlab.attention.inputs import exchanges_last_two
 from attnlab.checks.case import Case, Name
 from attnlab.checks.editing import code, own, whole
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.naming import exchanged, role_of
-from attnlab.checks.reference import base, largest
+from attnlab.checks.reference import base, largest, turned_between
 from attnlab.diagnosis.expression import Expression, bracketed
 from attnlab.run import Step
 
@@ -34,7 +33,7 @@ def _look(case: Case) -> Iterator[Found]:
     if moved is None or moved < 1e-6:
         return
     product = case.step(attention.scores.step)
-    turn = _turn(case)
+    turn = turned_between(case, case.attention.scores.value or 0, case.softmax.refs[0])
     apart = turn is not None and turn.call != product.call
     step = turn if turn is not None and apart else product
     kind = "strange" if strange else "named"
@@ -57,19 +56,6 @@ def _is_strange(case: Case) -> bool:
 def _base(case: Case, name: Name) -> int | None:
     x = case.input(name).x
     return None if x is None else base(x, case.graph)
-
-
-def _turn(case: Case) -> Step | None:
-    """The step between the product and the softmax that exchanges the last two axes of the scores."""
-    number: int | None = case.step(case.attention.softmax[0]).refs[0]
-    while number is not None and number > (case.attention.scores.value or 0):
-        step = case.graph.maker(number)
-        if step is None or not step.refs:
-            return None
-        if exchanges_last_two(step, case.graph):
-            return step
-        number = step.refs[0] if step.refs[0] < number else None
-    return None
 
 
 def _moved(case: Case) -> float | None:

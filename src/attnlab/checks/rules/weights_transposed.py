@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attnlab.attention.inputs import exchanges_last_two
 from attnlab.checks.case import Case
 from attnlab.checks.editing import code, own, whole
 from attnlab.checks.found import Edit, Found, Rule, Said
-from attnlab.checks.reference import is_one, meeting, row_sums, turned_round
+from attnlab.checks.reference import is_one, meeting, row_sums, turned_between, turned_round
 from attnlab.diagnosis.expression import Expression
 from attnlab.run import Step
 
@@ -27,7 +26,8 @@ def _look(case: Case) -> Iterator[Found]:
     sums = row_sums(case)
     if sums is None or is_one(sums) is not False:
         return
-    turn = _turn(case)
+    found = meeting(case)
+    turn = None if found is None else turned_between(case, case.attention.weights.value, found.weights)
     output = case.step(attention.output)
     apart = turn is not None and turn.source is not None and turn.call != output.call and bool(turn.source.targets)
     step = turn if turn is not None and apart else output
@@ -38,20 +38,6 @@ def _look(case: Case) -> Iterator[Found]:
         Said(f"check.weights-transposed.{'letters' if turn is None else 'mend'}"),
         () if turn is None else _edits(turn),
     )
-
-
-def _turn(case: Case) -> Step | None:
-    """The step that exchanges the last two axes of the weights, the nearest before v."""
-    found = meeting(case)
-    number = None if found is None else found.weights
-    while number is not None and number != case.attention.weights.value:
-        step = case.graph.maker(number)
-        if step is None or not step.refs:
-            return None
-        if exchanges_last_two(step, case.graph):
-            return step
-        number = step.refs[0] if step.refs[0] < number else None
-    return None
 
 
 def _edits(turn: Step) -> tuple[Edit, ...]:
