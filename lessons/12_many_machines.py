@@ -113,6 +113,14 @@ def start():
     return torch.device("cuda", local) if enough else torch.device("cpu")
 
 
+def say(text):
+    # 各个进程轮流说，几行字才不会混在一起。
+    for speaker in range(dist.get_world_size()):
+        if speaker == dist.get_rank():
+            print(text, flush=True)
+        dist.barrier()
+
+
 if __name__ == "__main__":
     device = start()
     rank, world = dist.get_rank(), dist.get_world_size()
@@ -124,7 +132,7 @@ if __name__ == "__main__":
     part = ring_attention(Q[..., mine, :], K[..., mine, :], V[..., mine, :])  # [B, H, L/R, d_k]
     difference = (part - whole_attention(Q, K, V)[..., mine, :]).abs().max().item()
     tokens = f"tokens {mine.start} to {mine.stop - 1} of {seq_len}"
-    print(f"rank {rank} of {world} on {device}: {tokens}, differs from one process by {difference:.1e}")
+    say(f"rank {rank} of {world} on {device}: {tokens}, differs from one process by {difference:.1e}")
 
     vocabulary, d_model, length, steps, size = 8, 32, 6, 60, 16 * world
     torch.manual_seed(42)
@@ -137,6 +145,5 @@ if __name__ == "__main__":
     pairs = zip(alone.parameters(), model.parameters(), strict=True)
     difference = max((a - b).abs().max().item() for a, b in pairs)
     samples = f"16 of {size} samples a step, loss {loss:.4f}"
-    print(f"rank {rank} of {world} on {device}: {samples}, weights differ from one process by {difference:.1e}")
-    dist.barrier()
+    say(f"rank {rank} of {world} on {device}: {samples}, weights differ from one process by {difference:.1e}")
     dist.destroy_process_group()
