@@ -13,11 +13,11 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
 from attnlab.commandline import Command, parse
-from attnlab.experiments.server import Server, Start
+from attnlab.experiments.server import Reply, Request, Server, Start
 from attnlab.output import colour, flush_files, own_stdout, say, width
 from attnlab.recording.session import Session
 from attnlab.run import Program, Run
@@ -30,23 +30,17 @@ def attach(request: str) -> None:
     # code (as dataclasses do) would make Python forget that an interrupt ended the program.
     argv, output = json.loads(request)
     command = parse(argv)
-    for name in _needed(command.verb):
+    kind = _Checking if command.verb == "check" else _Explaining
+    for name in kind.needed():
         importlib.import_module(name)
     words = Words(language(command.last("lang"), os.environ))
     catalog(words.language)
-    _Watch(command, words, output)
-
-
-def _needed(verb: str) -> tuple[str, ...]:
-    """The modules that are needed to tell: of what the other verb needs none is loaded."""
-    if verb == "explain":
-        return "attnlab.telling", "attnlab.diagnosis", "attnlab.views.diagnosis"
-    from attnlab.reporting import FORMATS
-
-    return "attnlab.mends", "attnlab.pages", *map("attnlab.views.findings.{}".format, FORMATS)
+    kind(command, words, output)
 
 
 class _Watch:
+    """A program watched; what is made of its run is the verb's."""
+
     def __init__(self, command: Command, words: Words, output: int | None) -> None:
         self._command = command
         self._words = words
@@ -58,13 +52,6 @@ class _Watch:
             self._stdout = open(output, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - as long as it runs
         self._start = Start.now()
         self._server: Server | None = None
-        self._tape: Any = None
-        self._settings: Any = None
-        if command.verb == "check":
-            from attnlab.settings import asked
-
-            self._settings = asked(command)
-        self._code = 2
         self._process = os.getpid()
         program = Program(command.kind, command.program, command.argv)
         self._session = Session(program, numbers=True, on_torch=self._serve, on_start=self._keep)
@@ -72,18 +59,25 @@ class _Watch:
         atexit.register(self._finish)  # the first to be registered is the last to be called
 
     def _serve(self) -> None:
-        if self._command.verb == "check":
-            from attnlab.checks.rules import rules
-
-            importlib.import_module("attnlab.checking")
-            rules()  # before the process of the reruns is forked off, so that none of them has to load the rules
         self._server = Server(self._start)
 
     def _keep(self, recorder: Any) -> None:
-        if self._command.verb == "check":
-            from attnlab.recording.tape import Tape
+        """Told of the recorder before it records."""
 
-            self._tape = recorder.tape = Tape()
+    def _told(self, run: Run, stdout: IO[str]) -> str:
+        """What there is to say of the run."""
+        raise NotImplementedError
+
+    def _failed(self, sentence: str) -> str:
+        """What is said in the place of that where attnlab itself failed."""
+        return sentence + "\n"
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Called when all is said; `error` is what ended the program."""
+
+    @property
+    def _ask(self) -> Callable[[Sequence[Request]], Sequence[Reply]] | None:
+        return None if self._server is None else self._server.ask
 
     def _finish(self) -> None:
         if os.getpid() != self._process:
@@ -97,28 +91,32 @@ class _Watch:
             except Exception as fault:  # noqa: BLE001 - the program has ended well, whatever becomes of its explanation
                 place = traceback.extract_tb(fault.__traceback__)[-1]
                 where = f"{os.path.basename(place.filename)}:{place.lineno}"
-                text = self._words.say("command.fault", fault=f"{type(fault).__name__}: {fault}", where=where) + "\n"
-                if self._command.verb == "check":
-                    self._aside([text.rstrip()])
-                    text = ""
+                text = self._failed(
+                    self._words.say("command.fault", fault=f"{type(fault).__name__}: {fault}", where=where)
+                )
             say(self._stdout, text)
         self._close()
-        if self._command.verb == "check" and not isinstance(error, KeyboardInterrupt):
-            flush_files()
-            os._exit(self._code)  # that of the findings, whatever the program's own; nothing is called after this
+        self._leave(error)
 
     def _close(self) -> None:
         if self._server is not None:
             self._server.close()
             self._server = None
 
+
+class _Explaining(_Watch):
+    """`attnlab explain`."""
+
+    @staticmethod
+    def needed() -> Iterable[str]:
+        """The modules that are needed to tell: of what the other verb needs none is loaded."""
+        return "attnlab.telling", "attnlab.diagnosis", "attnlab.views.diagnosis"
+
     def _told(self, run: Run, stdout: IO[str]) -> str:
-        if self._command.verb == "check":
-            return self._checked(run, stdout)
         from attnlab.telling import named, tell
 
         options = self._command.options
-        told = named(run, None if self._server is None else self._server.ask, rerun="rerun" in options)
+        told = named(run, self._ask, rerun="rerun" in options)
         # Now: for as long as it lives, each page of memory that Python clears away at its end is copied first.
         self._close()
         if "json" in options:
@@ -127,7 +125,47 @@ class _Watch:
             told, self._words, width(), colour(stdout), layer=self._command.last("layer"), everything="all" in options
         )
 
-    def _checked(self, run: Run, stdout: IO[str]) -> str:
+
+class _Checking(_Watch):
+    """`attnlab check`."""
+
+    def __init__(self, command: Command, words: Words, output: int | None) -> None:
+        from attnlab.settings import asked
+
+        self._tape: Any = None
+        self._settings = asked(command)
+        self._code = 2
+        super().__init__(command, words, output)
+
+    @staticmethod
+    def needed() -> Iterable[str]:
+        """The modules that are needed to tell: of what the other verb needs none is loaded."""
+        from attnlab.reporting import FORMATS
+
+        return "attnlab.mends", "attnlab.pages", *map("attnlab.views.findings.{}".format, FORMATS)
+
+    def _serve(self) -> None:
+        from attnlab.checks.rules import rules
+
+        importlib.import_module("attnlab.checking")
+        rules()  # before the process of the reruns is forked off, so that none of them has to load the rules
+        super()._serve()
+
+    def _keep(self, recorder: Any) -> None:
+        from attnlab.recording.tape import Tape
+
+        self._tape = recorder.tape = Tape()
+
+    def _failed(self, sentence: str) -> str:
+        self._aside([sentence])
+        return ""
+
+    def _leave(self, error: BaseException | None) -> None:
+        if not isinstance(error, KeyboardInterrupt):
+            flush_files()
+            os._exit(self._code)  # that of the findings, whatever the program's own; nothing is called after this
+
+    def _told(self, run: Run, stdout: IO[str]) -> str:
         from attnlab import reporting
 
         with contextlib.suppress(OSError):
@@ -154,10 +192,8 @@ class _Watch:
     def _judged(self, run: Run) -> Any:
         from attnlab.checking import checked
         from attnlab.checks.whole import Whole
-        from attnlab.recording.tape import Tape
 
-        ask = None if self._server is None else self._server.ask
-        whole = Whole(run, self._tape or Tape(), ask)
+        whole = Whole(run, self._tape, self._ask)
         found = checked(whole, self._words, self._settings, "rerun" in self._command.options)
         for code, fault in found.faults:
             self._aside([self._words.say("command.rule_fault", code=code, fault=f"{type(fault).__name__}: {fault}")])
