@@ -276,7 +276,7 @@ def test_reruns_that_do_not_come_to_an_end(tmp_path: Path) -> None:
     file = program(tmp_path, f"{start}if n > 1:\n    y = torch.ones(1 << 40)\nprint(n)\n")
     found = asked(file, "n=2")
     assert found.numbers["ended"] == "memory"
-    assert "On line 5 the program asked for more memory than the 2 GB" in text(found)
+    assert "On line 5 the program asked for more memory than the 4 GB" in text(found)
     assert shapes(found) == {"x = torch.ones(n)": ((1,), (2,))}
 
     file = program(tmp_path, f"{start}if n > 1:\n    open('left', 'w')\nprint(n)\n")
@@ -348,7 +348,7 @@ def test_numbers_with_which_the_program_does_not_run_to_its_end() -> None:
     found = asked(DEMO, "seq_len=4,100000")
     (table,) = tables(found)
     assert table.rows[1] == ("100000", "—", "—", "—", "—", "—", "—")
-    assert "100000: the program asked for more memory than the 2 GB" in text(found)
+    assert "100000: the program asked for more memory than the 4 GB" in text(found)
     found = asked(CORPUS / "a_multihead_view_zh.py", "num_heads=3,5")
     assert "5: the program stops on line 11: AssertionError: d_model 必须能被 num_heads 整除" in text(found)
 
