@@ -12,6 +12,7 @@ from attnlab.experiments.changes import Mode, Nudge, Seed
 from attnlab.recording import operations
 
 MEASURES = ("entropy", "gradient", "largest")
+_AT_ONCE = 1 << 20  # weights that are measured at a time
 
 
 def intervene(
@@ -51,17 +52,21 @@ def measured(weights: Tensor, dim: int) -> dict[str, float]:
     """Measures of attention weights, each the mean over all rows along `dim`, in float64.
 
     "entropy": -sum of p ln p, in nats. "gradient": the Frobenius norm of the softmax's Jacobian
-    diag(p) - p pᵀ. "largest": the largest weight.
+    diag(p) - p pᵀ. "largest": the largest weight. Some rows at a time: a whole copy in float64 may not fit.
     """
     with torch.no_grad():
-        p = weights.detach().to(torch.float64).movedim(dim, -1)
-        squares = (p * p).sum(-1)
-        jacobian = (p * p).mul((1 - p) ** 2).sum(-1) + squares**2 - (p**4).sum(-1)
-        return {
-            "entropy": float(-torch.special.xlogy(p, p).sum(-1).mean()),
-            "gradient": float(jacobian.clamp_min(0).sqrt().mean()),
-            "largest": float(p.amax(-1).mean()),
-        }
+        rows = weights.detach().movedim(dim, -1).flatten(0, -2) if weights.dim() > 1 else weights.detach()[None]
+        sums = torch.zeros(len(MEASURES), dtype=torch.float64)
+        for some in rows.split(max(1, _AT_ONCE // max(1, rows.size(-1)))):
+            sums += _sums(some.to(torch.float64)).cpu()
+        return dict(zip(MEASURES, (sums / len(rows)).tolist(), strict=True))
+
+
+def _sums(p: Tensor) -> Tensor:
+    """The measures of rows of weights, in the order of `MEASURES`, summed over the rows."""
+    squares = (p * p).sum(-1)
+    jacobian = (p * p).mul((1 - p) ** 2).sum(-1) + squares**2 - (p**4).sum(-1)
+    return torch.stack([-torch.special.xlogy(p, p).sum(), jacobian.clamp_min(0).sqrt().sum(), p.amax(-1).sum()])
 
 
 def nudged(result: Any, nudges: Sequence[Nudge]) -> Any:
