@@ -20,6 +20,15 @@ MEANT = {
     "mask dropped": "attention without a mask is attention; only a target that is shifted says that one is missing",
     "source exchanged": "keys and values may come from where they do, and a query from the memory",
     "triangle turned": "a row that sees itself and what comes later is right in a model that reads backwards",
+    "temperature changed": "what vectors of length one are multiplied by is a temperature, and any number is one",
+    "residual scaled otherwise": "by how much the sum of a residual is made smaller is a choice",
+    "norm dropped": "attention of what was not normed is attention",
+    "pattern changed": "blocks that see themselves whole and all before (frames of a video), blocks that are causal "
+    "each by itself, chosen tokens that see all: each is a pattern of sparse attention",
+    "prompt for padding": "lengths that say where a prompt ends and where the padding begins are written alike",
+    "features ordered otherwise": "which rows of a learned weight serve which head and role is the weight's own affair",
+    "drawn weight transposed": "a square matrix that was drawn, transposed, is another one that was drawn",
+    "decay changed": "rates of a decay, which is the same for q and k, may be others",
 }
 
 
@@ -49,6 +58,11 @@ _MADE = re.compile(r"rand|arange|timescale|ones|empty|Parameter|theta|freq|angle
 
 
 def scalings(script: Script) -> Iterator[tuple[ast.BinOp, bool]]:
+    """Those of `scaled` that scale scores, or a norm."""
+    yield from ((node, divides) for node, divides in scaled(script) if not chosen(script, node))
+
+
+def scaled(script: Script) -> Iterator[tuple[ast.BinOp, bool]]:
     """Products and quotients of which the right part looks like the scale of scores, and whether it divides."""
     for node in script.all(ast.BinOp):
         divides = isinstance(node.op, ast.Div)
@@ -59,10 +73,59 @@ def scalings(script: Script) -> Iterator[tuple[ast.BinOp, bool]]:
             yield node, divides
 
 
+def chosen(script: Script, node: ast.BinOp) -> str | None:
+    """The operator of `MEANT` that a scale belongs to whose number is a choice."""
+    if (
+        isinstance(node.left, ast.BinOp)
+        and isinstance(node.left.op, ast.Add)
+        and not re.search(r"[^\W\d]", script.of(node.right))
+    ):
+        return "residual scaled otherwise"
+    unit = [item for item in script.all(ast.Call) if called(item, "normalize") and keyword(item, "p") is None]
+    return "temperature changed" if len(unit) > 1 else None
+
+
+def of_norm(script: Script, node: ast.BinOp) -> bool:
+    """Whether something is multiplied by, or divided by, its own size."""
+    return "mean" in script.of(node.right)
+
+
+@operator
+def temperature_changed(script: Script) -> Iterator[tuple[Edit, ...]]:
+    yield from _other_numbers(script, "temperature changed")
+
+
+@operator
+def residual_scaled_otherwise(script: Script) -> Iterator[tuple[Edit, ...]]:
+    yield from _other_numbers(script, "residual scaled otherwise")
+
+
+def _other_numbers(script: Script, kind: str) -> Iterator[tuple[Edit, ...]]:
+    """No scale, the inverse, the scale twice, no root."""
+    for node, _, text in every_root(script):
+        product = script.parents.get(node)
+        if isinstance(product, ast.BinOp) and product.right is node and chosen(script, product) == kind:
+            yield (script.put(node, text),)
+    for node, divides in scaled(script):
+        if chosen(script, node) == kind:
+            left, right = _part(script, node.left), _part(script, node.right)
+            yield (script.put(node, left),)
+            yield (script.put(node, f"{left} {'*' if divides else '/'} {right}"),)
+            yield (script.put(node, f"{script.of(node)} {'/' if divides else '*'} {right}"),)
+
+
+@operator
+def norm_dropped(script: Script) -> Iterator[tuple[Edit, ...]]:
+    for node, _ in scalings(script):
+        if of_norm(script, node):
+            yield (script.put(node, script.of(node.left)),)
+
+
 @operator
 def scale_dropped(script: Script) -> Iterator[tuple[Edit, ...]]:
     for node, _ in scalings(script):
-        yield (script.put(node, script.of(node.left)),)
+        if not of_norm(script, node):
+            yield (script.put(node, script.of(node.left)),)
     for node in script.all(ast.AugAssign):
         pattern = {ast.Mult: _FACTOR, ast.Div: _DIVISOR}.get(type(node.op))
         if pattern is not None and pattern.search(script.of(node.value)):
@@ -75,7 +138,7 @@ def scale_dropped(script: Script) -> Iterator[tuple[Edit, ...]]:
 @operator
 def scale_inverted(script: Script) -> Iterator[tuple[Edit, ...]]:
     for node, divides in scalings(script):
-        yield (script.put(node, f"{script.of(node.left)} {'*' if divides else '/'} {_part(script, node.right)}"),)
+        yield (script.put(node, f"{_part(script, node.left)} {'*' if divides else '/'} {_part(script, node.right)}"),)
 
 
 @operator
@@ -86,6 +149,14 @@ def scale_twice(script: Script) -> Iterator[tuple[Edit, ...]]:
 
 
 def roots(script: Script) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+    """Those of `every_root` that scale scores."""
+    for found in every_root(script):
+        product = script.parents.get(found[0])
+        if not (isinstance(product, ast.BinOp) and product.right is found[0] and chosen(script, product)):
+            yield found
+
+
+def every_root(script: Script) -> Iterator[tuple[ast.expr, ast.expr, str]]:
     """Square roots, outside of what is made with them: the node, what the root is of, and the text without root."""
     for node in script.all(ast.expr):
         statement = script.within(node, ast.stmt)
@@ -208,10 +279,39 @@ def operands_swapped(script: Script) -> Iterator[tuple[Edit, ...]]:
         yield script.put(left, _part(script, right)), script.put(right, _part(script, left))
 
 
+def resolved(script: Script, node: ast.expr) -> ast.expr:
+    """What a name was given last before it is read here; the expression itself where it is no such name."""
+    found = node
+    for other in script.all(ast.Assign):
+        names = [item for target in other.targets for item in getattr(target, "elts", [target])]
+        named = isinstance(node, ast.Name) and any(script.of(item) == node.id for item in names)
+        if named and script.span(other)[1] <= script.span(node)[0]:
+            found = other.value
+    return found
+
+
+def is_drawn_square(script: Script, node: ast.expr) -> bool:
+    """Whether a matrix was drawn, and has as many rows as columns."""
+    inner = list(ast.walk(resolved(script, node)))
+    if any(isinstance(item, ast.MatMult) or called(item, "Linear", "matmul") for item in inner):
+        return False
+    drawn = [item for item in inner if called(item, "randn", "rand")]
+    sizes = [script.of(item) for item in drawn[0].args] if drawn and isinstance(drawn[0], ast.Call) else []
+    return len(sizes) == 2 and sizes[0] == sizes[1]
+
+
 @operator
 def operand_transposed(script: Script) -> Iterator[tuple[Edit, ...]]:
     for _, left, _ in products(script):
-        yield (script.put(left, f"{_part(script, left)}.transpose(-2, -1)"),)
+        if not is_drawn_square(script, left):
+            yield (script.put(left, f"{_part(script, left)}.transpose(-2, -1)"),)
+
+
+@operator
+def drawn_weight_transposed(script: Script) -> Iterator[tuple[Edit, ...]]:
+    for _, left, _ in products(script):
+        if is_drawn_square(script, left):
+            yield (script.put(left, f"{_part(script, left)}.transpose(-2, -1)"),)
 
 
 @operator
@@ -235,7 +335,31 @@ def other_axes_transposed(script: Script) -> Iterator[tuple[Edit, ...]]:
                     yield tuple(script.put(old, new) for old, new in zip(node.args, other, strict=True))
         if called(node, "permute") and len(node.args) > 2:
             for one, two in combinations(node.args, 2):
+                if not {script.of(one), script.of(two)} <= set(features(script, node)):
+                    yield script.put(one, script.of(two)), script.put(two, script.of(one))
+
+
+@operator
+def features_ordered_otherwise(script: Script) -> Iterator[tuple[Edit, ...]]:
+    for node in script.all(ast.Call):
+        for one, two in combinations(node.args, 2) if called(node, "permute") else ():
+            if {script.of(one), script.of(two)} <= set(features(script, node)):
                 yield script.put(one, script.of(two)), script.put(two, script.of(one))
+
+
+def features(script: Script, node: ast.Call) -> list[str]:
+    """The axes, as `permute` names them, of role and head, where a view split them and three names take the roles.
+
+    Exchanged they fit where there are three heads, and each role then gets as many rows of the weight as it had.
+    """
+    inner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if not called(inner or node, "view", "reshape") or not isinstance(inner, ast.Call):
+        return []
+    sizes = [script.of(item) for item in inner.args]
+    statement = script.within(node, ast.Assign)
+    taken = statement.targets[0] if statement is not None else None
+    unpacked = isinstance(taken, ast.Tuple) and len(taken.elts) == 3
+    return [str(sizes.index("3")), str(sizes.index("3") + 1)] if unpacked and "3" in sizes[2:] else []
 
 
 @operator
@@ -547,10 +671,42 @@ def mask_after_softmax(script: Script) -> Iterator[tuple[Edit, ...]]:
 
 @operator
 def masks_joined_otherwise(script: Script) -> Iterator[tuple[Edit, ...]]:
+    yield from (edits for kind, edits in _joined(script) if kind == "masks")
+
+
+@operator
+def pattern_changed(script: Script) -> Iterator[tuple[Edit, ...]]:
+    yield from (edits for kind, edits in _joined(script) if kind == "pattern")
+
+
+@operator
+def prompt_for_padding(script: Script) -> Iterator[tuple[Edit, ...]]:
+    yield from (edits for kind, edits in _joined(script) if kind == "prompt")
+
+
+def _joined(script: Script) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+    """Each `&` of masks as `|`, and the other way about, and what is joined there."""
     for node in script.all(ast.BinOp):
-        if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
-            sign = "|" if isinstance(node.op, ast.BitAnd) else "&"
-            yield (script.put(node, f"{script.of(node.left)} {sign} {script.of(node.right)}"),)
+        if not isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+            continue
+        either = isinstance(node.op, ast.BitOr)
+        inner = [side.value if isinstance(side, ast.Subscript) else side for side in (node.left, node.right)]
+        sides = [script.of(side) for side in (node.left, node.right)]
+        sides += [script.of(resolved(script, side)) for side in inner if isinstance(side, ast.Name)]
+        kind = "masks"
+        if any(_PAIRS.search(side) for side in sides) or (either and any(_CHOSEN.fullmatch(side) for side in sides)):
+            kind = "pattern"
+        elif either and any(_WITHIN.search(side) for side in sides):
+            kind = "prompt"
+        start = script.span(node.left)[1]
+        at = start + script.text[start : script.span(node.right)[0]].index("|" if either else "&")
+        yield kind, ((at, at + 1, "&" if either else "|"),)
+
+
+# Each of a group with each of the same one; a token, all of its row or its column; what stands before a length.
+_PAIRS = re.compile(r"(\w+)\[[^\]]*None[^\]]*\] == \1\[")
+_CHOSEN = re.compile(r"\w+\[(:, None|None, :)\]")
+_WITHIN = re.compile(r"arange\([^)]*\)(\[[^\]]*\])? < ")
 
 
 @operator
@@ -601,11 +757,25 @@ def positions_on_another_axis(script: Script) -> Iterator[tuple[Edit, ...]]:
 @operator
 def frequencies_changed(script: Script) -> Iterator[tuple[Edit, ...]]:
     for node in script.all(ast.Call):
-        if called(node, "arange") and len(node.args) == 3 and script.of(node.args[2]) == "2":
+        in_twos = called(node, "arange") and len(node.args) == 3 and script.of(node.args[2]) == "2"
+        if in_twos and not _decays(script, node):
             yield (script.put(node, f"{script.of(node.func)}({script.of(node.args[1])} // 2)"),)
     for node in script.all(ast.UnaryOp):
         if isinstance(node.op, ast.USub) and called(node.operand, "log"):
             yield (script.put(node, script.of(node.operand)),)
+
+
+@operator
+def decay_changed(script: Script) -> Iterator[tuple[Edit, ...]]:
+    for node in script.all(ast.Call):
+        if called(node, "arange") and len(node.args) == 3 and _decays(script, node):
+            yield (script.put(node, f"{script.of(node.func)}({script.of(node.args[1])} // 2)"),)
+
+
+def _decays(script: Script, node: ast.Call) -> bool:
+    """Whether something is added to the numbers of features, as xPos does; the exponent of a rate has nothing added."""
+    parent = script.parents.get(node)
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
 
 
 @operator

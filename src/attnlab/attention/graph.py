@@ -22,6 +22,8 @@ CASTS = frozenset(
         *("cpu", "cuda", "alias", "requires_grad", "lift_fresh"),
     ]
 )
+# Operations that take a part of something, or several, and change nothing in it.
+PIECES = frozenset(["getitem", "select", "narrow", "unbind", "split", "split_with_sizes", "chunk", "tensor_split"])
 DROPOUT = frozenset(["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_dropout"])
 NORMS = frozenset(["layer_norm", "rms_norm", "normalize", "group_norm", "batch_norm", "instance_norm"])
 # Operations on each element by itself, tensors meeting by broadcasting.
@@ -118,7 +120,7 @@ class Graph:
         return self._constant[number]
 
     def given(self, number: int) -> bool:
-        """Whether a value was written down or drawn, and at most scaled since: `torch.randn(8, 8) / 3`."""
+        """Whether a value was written down or drawn, at most scaled and cut up since: `torch.randn(3, 8, 8)[0] / 3`."""
         return self._given[number]
 
     def weight(self, number: int) -> bool:
@@ -159,4 +161,4 @@ class Graph:
         if step is None or not step.refs:
             return True
         read = [number for number in step.refs if number < value.id]
-        return step.op in POINTWISE and all(self._given[number] for number in read)
+        return step.op in POINTWISE | PIECES and all(self._given[number] for number in read)

@@ -97,8 +97,11 @@ class Blocks:
             return step.refs[0] if step.op == "mul" else None
         return same[0] if len(same) == 1 and all(ref in constant for ref in others) else None
 
-    def _written(self, step: Step) -> tuple[int, tuple[Step, ...]] | None:
-        """What a norm that is written out was taken of: something is divided by a statistic of itself."""
+    def _written(self, step: Step, divides: bool = True) -> tuple[int, tuple[Step, ...]] | None:
+        """What a norm that is written out was taken of: something is divided by a statistic of itself.
+
+        Without `divides` it may as well be multiplied by it, which makes no norm.
+        """
         if step.op not in ("div", "mul") or len(step.refs) != 2:
             return None
         for numerator, other in (step.refs, step.refs[::-1]):
@@ -109,7 +112,11 @@ class Blocks:
             statistics = self._statistics(other)
             if not statistics:
                 continue
-            if step.op == "mul" and not any(item.op in ("rsqrt", "reciprocal", "div", "pow") for item in statistics):
+            if (
+                divides
+                and step.op == "mul"
+                and not any(item.op in ("rsqrt", "reciprocal", "div", "pow") for item in statistics)
+            ):
                 continue
             base, means = self._centred(numerator)
             reductions = tuple(item for item in statistics if item.op in REDUCTIONS)
@@ -191,6 +198,16 @@ class Blocks:
                 found.append(Norm(step.refs[0], step.results[0], step, (step,), self.graph.shape(step.refs[0])))
                 continue
             core = self._written(step)
+            if core is not None:
+                found.append(Norm(core[0], step.results[0], step, core[1], self.graph.shape(core[0])))
+        return tuple(found)
+
+    @cached_property
+    def products(self) -> tuple[Norm, ...]:
+        """What is divided by, or multiplied with, a statistic of itself, written out by the user."""
+        found: list[Norm] = []
+        for step in self.whole.run.steps:
+            core = None if step.via is not None or step.source is None else self._written(step, divides=False)
             if core is not None:
                 found.append(Norm(core[0], step.results[0], step, core[1], self.graph.shape(core[0])))
         return tuple(found)

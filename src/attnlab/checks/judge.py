@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from attnlab.attention import Attention
 from attnlab.checks.case import Case
 from attnlab.checks.found import Found, Rule, place
+from attnlab.checks.masking import given_masks, makers
 from attnlab.checks.rules import rules
 from attnlab.checks.whole import Whole
 from attnlab.recording.tape import Tape
@@ -30,13 +32,25 @@ def judge(whole: Whole, faults: list[tuple[str, Exception]] | None = None) -> li
     `faults` takes (code, exception) of a rule that failed, which is a fault of ours; without it, it is raised.
     """
     seen: dict[tuple[str, Span], Verdict] = {}
-    for group in whole.groups:
-        case = Case(whole, group[0], group)
+    for case in _cases(whole):
         asked = [(rule, partial(rule.attention, case)) for rule in rules() if rule.attention is not None]
         _gather([(rule, _answer(rule, ask, faults)) for rule, ask in asked], seen)
     wide = [(rule, partial(rule.whole, whole)) for rule in rules() if rule.whole is not None]
     _gather([(rule, _answer(rule, ask, faults)) for rule, ask in wide], seen)
     return sorted(seen.values(), key=lambda item: (item.span.file, item.span.line, item.span.col, item.rule.code))
+
+
+def _cases(whole: Whole) -> Iterator[Case]:
+    """Equal layers once; one line with masks that were made in several ways, once for each way."""
+    for group in whole.groups:
+        ways: dict[object, list[Attention]] = {}
+        for attention in group:
+            masks = given_masks(Case(whole, attention, group)) if len(group) > 1 else ()
+            behind = [step.source for step in makers(masks, whole.graph)]
+            places = frozenset(source.span for source in behind if source is not None)
+            ways.setdefault(places, []).append(attention)
+        for alike in ways.values():
+            yield Case(whole, alike[0], tuple(alike))
 
 
 def _answer(rule: Rule, ask: Callable[[], Iterable[Found]], faults: list[tuple[str, Exception]] | None) -> list[Found]:

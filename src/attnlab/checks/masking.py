@@ -101,7 +101,9 @@ def _written(case: Case) -> Sight | None:
         return None
     before = case.softmax.refs[0]
     logits, weights = even_logits(case, before), even_logits(case, number)
-    if logits is None or weights is None or logits.dim() != weights.dim():
+    if logits is None or weights is None:
+        return _as_given(case, number)
+    if logits.dim() != weights.dim():
         return None
     drawn = case.arranged_grid(logits, grid.query, grid.key)
     made = case.arranged_grid(weights, grid.query, grid.key)
@@ -112,6 +114,24 @@ def _written(case: Case) -> Sight | None:
     if drawn.shape[-2] == drawn.shape[-1]:
         away &= ~_only_self(drawn, away)
     return Sight(~away, tuple(lead))
+
+
+def _as_given(case: Case, number: int) -> Sight | None:
+    """Read off the masks themselves, where the steps give something else when run again: scores of half width, say."""
+    grid, shape = case.attention.weights, case.graph.shape(number)
+    away = torch.zeros(shape, dtype=torch.bool)
+    for mask in case.attention.masks:
+        step = case.step(mask.step)
+        tensor = None if mask.value is None else case.replay.double(mask.value)
+        filled = step.op == "masked_fill" and tensor is not None and tensor.dtype == torch.bool
+        if tensor is None or mask.late or not (filled or step.op == "add"):
+            return None
+        if case.graph.shape(step.results[0]) != shape or tensor.dim() > len(shape):
+            return None
+        away = away | (tensor if filled else hidden(tensor))
+    made = case.arranged_grid(away, grid.query, grid.key) if case.attention.masks else None
+    lead = tuple(size for axis, size in enumerate(shape) if axis not in (grid.query, grid.key))
+    return None if made is None else Sight(~made, lead)
 
 
 def _only_self(logits: Tensor, away: Tensor) -> Tensor:

@@ -100,14 +100,26 @@ def spread(weights: Tensor) -> float:
 def scaled_weights(case: Case, factor: float) -> Tensor | None:
     """The weights where q is this many times what it was."""
     q = case.replay.double(case.attention.q.entered)
-    return None if q is None else case.weights_where({case.attention.q.entered: q * factor})
+    found = None if q is None else case.weights_where({case.attention.q.entered: q * factor})
+    return _by_formula(case, factor) if found is None else found
+
+
+def _by_formula(case: Case, factor: float) -> Tensor | None:
+    """The same from q and k alone, where the steps give something else when run again: numbers of half width."""
+    attention, q, k = case.attention, case.q, case.k
+    if not case.written or attention.masks or attention.bias or attention.cap or attention.factor is None:
+        return None
+    if q is None or k is None or q.shape[0] != k.shape[0] or attention.q.scale or attention.k.scale:
+        return None
+    return (q @ k.transpose(-2, -1) * (attention.factor * factor)).softmax(-1)
 
 
 def rms(tensor: Tensor | None) -> float | None:
     """The root of the mean of squares; None where there is none or it is zero."""
     if tensor is None or not tensor.numel():
         return None
-    found = float(tensor.double().pow(2).mean().sqrt())
+    sizes = tensor.abs() if tensor.is_complex() else tensor
+    found = float(sizes.double().pow(2).mean().sqrt())
     return found or None
 
 

@@ -83,7 +83,7 @@ def _parts(case: Case) -> list[Part]:
     found: list[Part] = []
     for index in attention.scale:
         step = case.step(index)
-        if _is_drawn_in(step, case):
+        if _is_drawn_in(step, case) or _is_drawn_large(step, case):
             continue
         place: Place = "scores"
         if index in attention.q.scale:
@@ -122,6 +122,11 @@ def _is_drawn_in(step: Step, case: Case) -> bool:
             ):
                 return True
     return False
+
+
+def _is_drawn_large(step: Step, case: Case) -> bool:
+    """Whether q or k itself is drawn, and made larger: the size of what was drawn, since a scale makes smaller."""
+    return case.graph.given(step.results[0]) and _number(step, case.graph) > 1
 
 
 def _number(step: Step, graph: Graph) -> float:

@@ -1,7 +1,8 @@
 """ATT025: a product sums over what it should keep, or over one operand alone: a wrong letter in einsum.
 
 Decided by the letters of the product, and for heads by nudging one token of x: two axes that both hold its features
-(heads and their features) are summed over at once, so that all heads share one score.
+(heads and their features) are summed over at once, so that all heads share one score. In the same way it is told that
+the features of one side are summed against the tokens of the other, which passes unseen where both are as many.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from attnlab.checks.case import Case, Name
 from attnlab.checks.editing import code, own
 from attnlab.checks.found import Found, Rule, Said
 from attnlab.checks.loose import loose, met
-from attnlab.checks.reference import kinds, meeting
+from attnlab.checks.reference import base, kinds, meeting
 from attnlab.checks.whole import Whole
 from attnlab.run import Step
 
@@ -41,6 +42,16 @@ def _look(case: Case) -> Iterator[Found]:
             Said("check.contraction.heads", {"code": code(step)}),
             Said("check.contraction.heads-evidence", {"shape": str(list(case.graph.shape(step.results[0])))}),
             Said("check.contraction.heads-mend"),
+            note=not own(step),
+        )
+    elif _crossed(case, product):
+        shape_of = case.graph.shape
+        params = {"q": str(list(shape_of(product.left))), "k": str(list(shape_of(product.right)))}
+        yield Found(
+            step,
+            Said("check.contraction.crossed", {"code": code(step)}),
+            Said("check.contraction.crossed-evidence", params),
+            Said("check.contraction.crossed-mend"),
             note=not own(step),
         )
     output = meeting(case)
@@ -91,6 +102,19 @@ def _heads_summed(case: Case, product: Product) -> bool:
         if len(gone) < 2 or any(kind != "features" for kind in gone):
             return False
     return True
+
+
+def _crossed(case: Case, product: Product) -> bool:
+    """Whether what is summed over is the features of one side, and the tokens of the other."""
+    sides: tuple[Name, Name] = ("q", "k")
+    xs = {base(x, case.graph) for name in sides if (x := case.input(name).x) is not None}
+    if len(xs) != 1 or any(case.input(name).project is None for name in sides):
+        return False  # tokens that a further weight sums over (Linformer) are features of that weight
+    gone: list[list[str]] = []
+    for name in sides:
+        held = kinds(case, name)
+        gone.append([] if held is None else [kind for letter, kind in held.items() if letter not in product.letters])
+    return sorted(gone) == [["features"], ["place"]]
 
 
 def _whole(whole: Whole) -> Iterable[Found]:

@@ -3,7 +3,8 @@
 Decided by what the module's mode was when something was dropped, by whether `eval()` can reach the layer that did it,
 and, for a program that never evaluates, by running it again with every module in evaluation mode. Dropout that the
 code keeps up on purpose (`training=self.training or self.mc`, a registered `nn.Dropout` put back into training) is
-left alone.
+left alone. Outside of any module the mode is what a function is told: it is passed yes by one call and no by another,
+and reads it nowhere.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Iterator
 
 import torch
 
+from attnlab.checks.calls import passed
 from attnlab.checks.editing import code, own, replaced
 from attnlab.checks.evaluation import evaluated
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.modes import Drop, drawn, drops, follows_mode
-from attnlab.checks.text import span_of, trees
+from attnlab.checks.text import function, parsed, span_of, trees
 from attnlab.checks.whole import Whole
 from attnlab.diagnosis.expression import Expression
 from attnlab.run import Span, Step
@@ -93,6 +95,15 @@ def _told(drop: Drop, whole: Whole) -> Found | None:
             Said("check.dropout-in-eval.unreached", {"share": _percent(drop)}),
             Said("check.dropout-in-eval.register"),
         )
+    ignored = None if drop.layer or drop.training is not None else _ignored(drop, whole)
+    if ignored is not None:
+        name = {"code": f"training={ignored}"}
+        return Found(
+            drop.step,
+            Said("check.dropout-in-eval.message", {"code": code(drop.step)}),
+            Said("check.dropout-in-eval.ignored", {"name": ignored, "share": _percent(drop)}),
+            Said("check.dropout-in-eval.mend", name),
+        )
     if drop.layer or drop.training is None:
         return None  # a registered layer follows its own mode; outside any module there is no mode
     if _chosen_by_mode(drop):
@@ -104,6 +115,22 @@ def _told(drop: Drop, whole: Whole) -> Found | None:
     if drop.switch is None:
         return _finding(drop, "default", whole)
     return _finding(drop, "always", whole) if drop.switch.text == "True" else None
+
+
+def _ignored(drop: Drop, whole: Whole) -> str | None:
+    """What the function around a step is passed as yes and as no, and never reads, where the step always drops."""
+    source = drop.step.source
+    if drop.switch is None or drop.switch.text != "True" or source is None:
+        return None
+    passed_as: dict[str, set[bool]] = {}
+    for call in passed(whole):
+        for name, value in call.arguments.items() if call.callee == source.function else ():
+            if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+                passed_as.setdefault(name, set()).add(value.value)
+    tree = parsed(whole.run.sources.get(source.span.file, ""))
+    scope = None if tree is None else function(tree, source.function)
+    read = {node.id for node in ast.walk(scope) if isinstance(node, ast.Name)} if scope is not None else set[str]()
+    return next((name for name, values in passed_as.items() if len(values) == 2 and name not in read), None)
 
 
 def _chosen_by_mode(drop: Drop) -> bool:

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from attnlab.attention.graph import CASTS, VIEWS
 from attnlab.checks.case import Case
+from attnlab.checks.editing import code as code_of
+from attnlab.checks.editing import own
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.rows import (
     Cells,
@@ -26,8 +29,15 @@ from attnlab.checks.rows import (
 from attnlab.checks.rules.heads_split_by_view import RESHAPES
 from attnlab.run import Step
 
+_CUTS = frozenset(["chunk", "split", "split_with_sizes", "tensor_split"])
+_JOINS = frozenset(["cat", "concat", "concatenate"])
+
 
 def _look(case: Case) -> Iterator[Found]:
+    cut = _undone(case)
+    if cut is not None:
+        yield _in_pieces(case, cut)
+        return
     end = merged(case)
     found = None if end is None else cells(case, end.value)
     if end is None or found is None or over_features(case):
@@ -66,6 +76,34 @@ def _look(case: Case) -> Iterator[Found]:
                 Said("check.heads-merged-by-view.features", {"order": ", ".join(map(str, order[:8]))}),
                 Said("check.heads-merged-by-view.advice"),
             )
+
+
+def _in_pieces(case: Case, cut: Step) -> Found:
+    shape, pieces = str(list(case.graph.shape(cut.refs[0]))), len(cut.results)
+    return Found(
+        cut,
+        Said("check.heads-merged-by-view.undone", {"code": code_of(cut)}),
+        Said("check.heads-merged-by-view.undone-evidence", {"shape": shape, "pieces": pieces}),
+        Said("check.heads-merged-by-view.undone-mend"),
+    )
+
+
+def _undone(case: Case) -> Step | None:
+    """The step that cuts an attention's output into pieces which are joined again as they were."""
+    number = case.attention.result
+    for _ in range(6):
+        users = [step for step in case.graph.consumers(number) if step.op in VIEWS | CASTS and step.results]
+        if len(users) != 1:
+            return None
+        step = users[0]
+        number, *others = step.results
+        if step.op in _CUTS and others:
+            joins = [user for user in case.graph.consumers(number) if user.op in _JOINS]
+            again = [user for user in joins if user.refs == step.results and own(user)]
+            shape = case.graph.shape(step.refs[0])
+            same = [user for user in again if shape in map(case.graph.shape, user.results)]
+            return step if same else None
+    return None
 
 
 def _tokens(case: Case, found: Cells) -> Tensor:

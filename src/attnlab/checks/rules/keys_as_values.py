@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
+from attnlab.attention.graph import Graph
+from attnlab.attention.inputs import scaled
 from attnlab.checks.case import Case, Name
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.rows import made
 from attnlab.checks.unused import LAYOUT, complete, left_over, spares
-from attnlab.checks.weights import plain, projected
+from attnlab.checks.weights import projected
 from attnlab.run import Step
 
 
@@ -42,8 +45,21 @@ def _same(case: Case, name: Name) -> bool:
     if role.project != v.project:
         return False
     if role.project is None:
-        return plain(case.graph, role.value) == plain(case.graph, v.value)
+        return bool({*_way(case.graph, role.value)} & {*_way(case.graph, v.value)})
     return _branch(case, name) == _branch(case, "v")
+
+
+def _way(graph: Graph, number: int) -> Iterator[int]:
+    """A value, and what it was before changes of layout, type and scale, as far as it is one whole."""
+    yield number
+    step = graph.maker(number)
+    while step is not None and step.results[:1] == (number,):
+        before = step.refs[0] if step.op in LAYOUT and len(step.refs) == 1 else scaled(step, graph)
+        if before is None or before >= number or prod(graph.shape(before)) > prod(graph.shape(number)):
+            return
+        number = before
+        yield number
+        step = graph.maker(number)
 
 
 def _branch(case: Case, name: Name) -> int:
@@ -82,12 +98,28 @@ def _piece(case: Case, other: Name) -> str | None:
     for step in source.steps if source is not None else ():
         if len(step.results) < 2 or step.source is None:
             continue
-        unread = [place for place, number in enumerate(step.results) if not case.graph.consumers(number)]
-        if unread and len(step.source.targets) == len(step.results):
-            return step.source.targets[unread[-1]]
-        if unread:
-            return step.source.text
+        left = _uncut(case.graph, step)
+        if left is not None:
+            return left
     return None
+
+
+def _uncut(graph: Graph, step: Step) -> str | None:
+    """Of what a step cut into pieces, the one that goes nowhere."""
+    unread = [place for place, number in enumerate(step.results) if _goes_nowhere(graph, number)]
+    if not unread or step.source is None:
+        return None
+    one_each = len(step.source.targets) == len(step.results)
+    return step.source.targets[unread[-1]] if one_each else step.source.text
+
+
+def _goes_nowhere(graph: Graph, number: int) -> bool:
+    """Whether a value is read by nothing, or laid out otherwise at most."""
+    users = graph.consumers(number)
+    return all(
+        user.op in LAYOUT and all(_goes_nowhere(graph, made) for made in user.results if made > number)
+        for user in users
+    )
 
 
 def _result(case: Case, other: Name) -> str | None:
@@ -107,9 +139,12 @@ def _result(case: Case, other: Name) -> str | None:
 def _given(case: Case, other: Name) -> str | None:
     """A tensor that was drawn or written beside k, of its shape, and is read by nothing."""
     role = case.input(other)
-    base = plain(case.graph, role.value)
+    *_, base = _way(case.graph, role.value)
     if role.project is not None or not case.graph.given(base):
         return None
+    cut = case.graph.maker(base)
+    if cut is not None and len(cut.results) > 1:
+        return _uncut(case.graph, cut)
     for value in case.run.values:
         step = None if value.step is None else case.step(value.step)
         if step is None or step.source is None or step.index > case.attention.output or value.id == base:

@@ -1,4 +1,8 @@
-"""ATT035: the same layer object is listed several times, so that a stack of layers has the weights of one."""
+"""ATT035: the same layer object is listed several times, so that a stack of layers has the weights of one.
+
+Decided by the entries of a container of modules. Of a plain list, which no module knows of, by its text,
+`[Layer()] * n`, and by the run: one object of that class ran, and several times over.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Iterator
 
 import torch
 
+from attnlab.attention import Attention
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.text import called_attribute, names_several, span_of, trees
 from attnlab.checks.weights import modules, repeated_containers
@@ -18,12 +23,14 @@ _CONTAINERS = frozenset(["ModuleList", "Sequential", "ModuleDict"])
 
 def _look(whole: Whole) -> Iterator[Found]:
     told: set[Span] = set()
+    types: set[str] = set()
     for container, path, layer, count in repeated_containers(whole):
         place = _place(whole, container, path)
         if place is None or place[0] in told:
             continue
         span, node = place
         told.add(span)
+        types.add(type(layer).__name__)
         weights = sum(item.numel() for item in layer.parameters())
         what = {"layer": type(layer).__name__, "count": count}
         yield Found(
@@ -34,6 +41,45 @@ def _look(whole: Whole) -> Iterator[Found]:
             _edits(node, whole, span),
             note=names_several(ast.unparse(node)),
         )
+    yield from _in_plain_lists(whole, types)
+
+
+def _in_plain_lists(whole: Whole, told: set[str]) -> Iterator[Found]:
+    """`[Layer()] * n`, of a class of which one object ran `n` times."""
+    ran: dict[str, dict[int, torch.nn.Module]] = {}
+    for _, module in modules(whole):
+        ran.setdefault(type(module).__name__, {})[id(module)] = module
+    for file, tree in trees(whole.run):
+        for node in ast.walk(tree):
+            match node:
+                case ast.BinOp(left=ast.List(elts=[ast.Call() as made]), op=ast.Mult()):
+                    name = called_attribute(made) or ""
+                case _:
+                    continue
+            objects, count = list(ran.get(name, {}).values()), _rounds(whole, name)
+            if name in told or len(objects) != 1 or count < 2 or names_several(ast.unparse(node)):
+                continue
+            weights = sum(item.numel() for item in objects[0].parameters())
+            span = span_of(node, file, whole.run)
+            yield Found(
+                span,
+                Said("check.layer-repeated.message", {"layer": name, "count": count}),
+                Said("check.layer-repeated.evidence", {"count": count, "weights": weights, "whole": count * weights}),
+                Said("check.layer-repeated.mend"),
+                _edits(node, whole, span),
+            )
+
+
+def _rounds(whole: Whole, name: str) -> int:
+    """How often the attention inside a class was computed."""
+    inside = [group for group in whole.groups if _is_inside(whole, group[0], name)]
+    return max(map(len, inside), default=0)
+
+
+def _is_inside(whole: Whole, attention: Attention, name: str) -> bool:
+    paths = [path for path, module in modules(whole) if type(module).__name__ == name]
+    own = attention.module or ""
+    return attention.module_type == name or any(path and own.startswith(f"{path}.") for path in paths) or "" in paths
 
 
 def _place(whole: Whole, container: torch.nn.Module, path: str) -> tuple[Span, ast.AST] | None:

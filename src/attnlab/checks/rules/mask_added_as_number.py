@@ -2,7 +2,8 @@
 
 It raises or lowers a score by one and hides nothing. Decided by the values that are added, zero and one alone, and by
 their pattern and where they come from: a triangle, or one row for all queries, made by a comparison, from ones, or
-written down. A table that was learned, or a bias of another pattern, is left alone.
+written down; of yes and no that are added as they are, whatever pattern. A table that was learned, or a bias of
+another pattern, is left alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor
 from attnlab.checks.case import Case
 from attnlab.checks.editing import code
 from attnlab.checks.found import Found, Rule, Said
-from attnlab.checks.masking import made_up, masking_steps, small_table
+from attnlab.checks.masking import distinct, made_up, makers, masking_steps, small_table
 from attnlab.run import Step
 
 
@@ -32,10 +33,26 @@ def _look(case: Case) -> Iterator[Found]:
                 continue
             if case.graph.values[number].dtype == "bool" and not case.written:
                 continue
-            if not _masks(tensor):
+            if not _masks(tensor) and case.graph.values[number].dtype != "bool":
                 continue
             yield _found(step, table[0] if step.op != "sub" else -table[0])
             return
+        yield from _to_bias(numbers, case)
+
+
+def _to_bias(numbers: tuple[int, ...], case: Case) -> Iterator[Found]:
+    """Yes and no that are added to a bias on its way to the scores."""
+    for step in makers(numbers, case.graph):
+        if step.op != "add" or len(step.refs) != 2 or "float" not in case.graph.values[step.results[0]].dtype:
+            continue
+        for number, other in (step.refs, step.refs[::-1]):
+            values = case.graph.values
+            if values[number].dtype != "bool" or "float" not in values[other].dtype or not made_up(number, case):
+                continue
+            tensor = case.replay.double(number)
+            if tensor is not None and len(distinct(tensor)) == 2 and _masks(tensor):
+                yield _found(step, 1)
+                return
 
 
 def _masks(tensor: Tensor) -> bool:

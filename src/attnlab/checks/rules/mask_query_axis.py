@@ -2,7 +2,8 @@
 
 Decided by what the queries see when all scores are equal: the rows of padding see nothing at all, and the other rows
 see padding as they see real tokens. A mask over both axes, or one that only zeroes the rows of padding after the
-softmax, is left alone.
+softmax, is left alone. So is told a comparison that should meet queries with keys and has both sides along one axis:
+it compares each token with itself.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from torch import Tensor
 
 from attnlab.attention.graph import VIEWS
 from attnlab.checks.case import Case
-from attnlab.checks.editing import code
+from attnlab.checks.editing import code, own
 from attnlab.checks.found import Found, Rule, Said
-from attnlab.checks.masking import Sight, applied, path, sight
+from attnlab.checks.masking import Sight, applied, given_masks, makers, path, sight
 from attnlab.checks.padding import Padding, paddings
+from attnlab.checks.reference import base
 from attnlab.run import Step
+
+_COMPARE = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
 
 
 def _look(case: Case) -> Iterator[Found]:
+    yield from _with_itself(case)
     view = sight(case)
     if view is None or not view.square:
         return
@@ -48,6 +53,27 @@ def _look(case: Case) -> Iterator[Found]:
             return
 
 
+def _with_itself(case: Case) -> Iterator[Found]:
+    """Comparisons of whole numbers, in what an attention's masks are made of, that have the same on both sides."""
+    for step in makers(given_masks(case), case.graph):
+        if step.op not in _COMPARE or len(step.refs) != 2 or not own(step):
+            continue
+        one, other = (case.replay.value(number) for number in step.refs)
+        if one is None or other is None or one.is_floating_point() or not torch.equal(one, other):
+            continue
+        alike = base(step.refs[0], case.graph) == base(step.refs[1], case.graph)
+        makers_of = [case.graph.maker(base(number, case.graph)) for number in step.refs]
+        if one.dim() < 2 or one.numel() < 3 or not (alike or all(made and made.op == "arange" for made in makers_of)):
+            continue
+        yield Found(
+            step,
+            Said("check.mask-query-axis.itself", {"code": code(step)}),
+            Said("check.mask-query-axis.itself-evidence", {"shape": str(list(one.shape)), "cells": one.numel()}),
+            Said("check.mask-query-axis.itself-mend"),
+        )
+        return
+
+
 def bases(length: int) -> tuple[Tensor, ...]:
     """What else a mask may be joined with, [L, L]: nothing, or the causal triangle."""
     full = torch.ones(length, length, dtype=torch.bool)
@@ -56,9 +82,9 @@ def bases(length: int) -> tuple[Tensor, ...]:
 
 def _lies_along_queries(view: Sight, padding: Padding) -> bool:
     rows, columns = padding.kept[:, :, None], padding.kept[:, None, :]
-    for base in bases(view.seen.shape[-1]):
-        if bool((view.seen == (base & rows)).all()):
-            return not bool((view.seen == (base & rows & columns)).all())
+    for other in bases(view.seen.shape[-1]):
+        if bool((view.seen == (other & rows)).all()):
+            return not bool((view.seen == (other & rows & columns)).all())
     return False
 
 

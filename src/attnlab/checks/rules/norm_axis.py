@@ -2,7 +2,8 @@
 
 Decided by following the axes: those that the attention compares are the tokens, and a norm that takes statistics over
 them lets a token feel the others. Group and batch norm over channels, as image models have them, are right as long as
-the channels are the features; data that are standardised once are no layer.
+the channels are the features; data that are standardised once are no layer. A norm that is written out and multiplies
+by the length of what it should divide by is told as well: of twice the input it makes four times the result.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from attnlab.checks.blocks import Blocks, Norm
 from attnlab.checks.case import Case
 from attnlab.checks.editing import code
 from attnlab.checks.found import Found, Rule, Said
-from attnlab.checks.reference import letters_of
+from attnlab.checks.reference import letters_of, rms
 from attnlab.checks.whole import Whole
-from attnlab.run import Step
+from attnlab.run import Span, Step
 
 
 class _Known(NamedTuple):
@@ -49,6 +50,29 @@ def _look(case: Case) -> Iterator[Found]:
             if step is not None:
                 yield _found(norm, step, case, flow, tokens)
                 break
+
+
+def _inverted(whole: Whole) -> Iterator[Found]:
+    """What grows with the square of what it was made of, where a norm would not grow at all."""
+    told: set[Span] = set()
+    for norm in Blocks(whole).products if whole.attentions else ():
+        before = whole.replay.double(norm.of)
+        span = None if norm.step.source is None else norm.step.source.span
+        if before is None or span is None or span in told:
+            continue
+        made = [whole.replay.again({norm.of: before * factor}, [norm.made]) for factor in (1, 2)]
+        one, two = (None if found is None else found[norm.made] for found in made)
+        if one is None or two is None or not bool(one.isfinite().all()) or not bool(one.any()):
+            continue
+        told.add(span)
+        times = (rms(two) or 0.0) / (rms(one) or 1.0)
+        if abs(times - 4) < 0.04:
+            yield Found(
+                norm.step,
+                Said("check.norm-axis.inverted", {"code": code(norm.step)}),
+                Said("check.norm-axis.inverted-evidence", {"times": times}),
+                Said("check.norm-axis.inverted-mend"),
+            )
 
 
 def _tokens(case: Case, flow: Flow) -> set[Axis]:
@@ -197,4 +221,4 @@ def _moved(norm: Norm, axis: int, case: Case) -> int | None:
     return int(rows.sum()) - int(rows[0])
 
 
-RULE = Rule("ATT112", "norm-axis", attention=_look)
+RULE = Rule("ATT112", "norm-axis", attention=_look, whole=_inverted)

@@ -1,0 +1,10 @@
+import torch
+from torch import nn
+
+torch.manual_seed(35)
+ids = torch.tensor([[4, 7, 2, 9, 5], [8, 3, 6, 0, 0]])
+keep = ids != 0
+q, k, v = nn.Linear(12, 36)(nn.Embedding(10, 12)(ids)).chunk(3, -1)
+pair = keep[:, :, None] | keep[:, None, :]  # expect: ATT059
+scores = (q @ k.mT / 12**0.5).masked_fill(~pair, -1e9)
+print((scores.softmax(-1) @ v)[keep].shape)
