@@ -14,6 +14,7 @@ from attnlab.checks.found import Said
 from attnlab.checks.judge import Verdict, judge
 from attnlab.checks.mending import all_tried, tried
 from attnlab.checks.whole import Whole
+from attnlab.recording.ground import ground
 from attnlab.run import Run
 from attnlab.settings import BadSettings, Comments, Settings, settings, wanted
 from attnlab.words import Words, language
@@ -42,8 +43,9 @@ class Checked:
 def checked(whole: Whole, words: Words, choice: Settings | None = None, rerun: bool = False) -> Checked:
     """Check a run. `choice`: which findings are wanted; `rerun`: try mends also where the program took long."""
     faults: list[tuple[str, Exception]] = []
-    verdicts = judge(whole, faults)
-    every = [_finding(*item, words) for item in zip(verdicts, tried(verdicts, whole, rerun), strict=True)]
+    with ground():
+        verdicts = judge(whole, faults)
+        every = [_finding(*item, words) for item in zip(verdicts, tried(verdicts, whole, rerun), strict=True)]
     comments = Comments(whole.run.sources)
     kept = [pair for pair in zip(verdicts, every, strict=True) if wanted(pair[1], choice or Settings(), comments)]
     return Checked(whole, tuple(verdict for verdict, _ in kept), tuple(item for _, item in kept), tuple(faults))
@@ -51,8 +53,9 @@ def checked(whole: Whole, words: Words, choice: Settings | None = None, rerun: b
 
 def findings(whole: Whole, words: Words) -> list[Finding]:
     """What the rules find in a run, notes among it, in the words of one language. A rule that fails raises."""
-    verdicts = judge(whole)
-    return [_finding(*item, words) for item in zip(verdicts, tried(verdicts, whole), strict=True)]
+    with ground():
+        verdicts = judge(whole)
+        return [_finding(*item, words) for item in zip(verdicts, tried(verdicts, whole), strict=True)]
 
 
 def _finding(verdict: Verdict, works: bool, words: Words) -> Finding:

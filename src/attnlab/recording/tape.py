@@ -7,7 +7,7 @@ write into is copied first, so that each value stays what it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -60,7 +60,7 @@ class Tape:
             self._take(args, kwargs, noted, {})
         for tensor in tensors_in((args, kwargs)):
             for number in self._memory.pop(_memory(tensor), ()):
-                self.values[number] = self.values[number].clone()
+                self.values[number] = _unseen(self.values[number].clone)
 
     def keep(
         self, step: int, args: Any, kwargs: Any, noted: Any, result: Any, before: tuple[int, ...], made: tuple[int, ...]
@@ -104,7 +104,7 @@ class Tape:
         return arg
 
     def _hold(self, number: int, tensor: Tensor) -> None:
-        if number in self.values or self.full:
+        if number in self.values or self.full or not _holds_numbers(tensor):
             return
         memory = _memory(tensor)
         if memory not in self._memory:
@@ -113,7 +113,7 @@ class Tape:
                 self.full = True
                 return
         self._memory.setdefault(memory, []).append(number)
-        self.values[number] = tensor.detach()
+        self.values[number] = _unseen(tensor.detach)
 
 
 def tensors_in(item: Any) -> Iterable[Tensor]:
@@ -126,6 +126,21 @@ def tensors_in(item: Any) -> Iterable[Tensor]:
     elif isinstance(item, (tuple, list)):
         for inner in item:
             yield from tensors_in(inner)
+
+
+def _holds_numbers(tensor: Tensor) -> bool:
+    """Not on the meta device, and not a subclass that answers for its operations itself, as a FakeTensor does."""
+    kind: Any = type(tensor)
+    base: Any = Tensor
+    return not tensor.is_meta and kind.__torch_dispatch__ is base.__torch_dispatch__
+
+
+def _unseen(make: Callable[[], Tensor]) -> Tensor:
+    """A tensor that we make: a dispatch mode of the program's is not asked, and does not count it."""
+    if not torch._C._len_torch_dispatch_stack():
+        return make()
+    with torch._C._DisableTorchDispatch():
+        return make()
 
 
 def _memory(tensor: Tensor) -> int:
