@@ -38,7 +38,7 @@ def test_a_module() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("draw a.py", "command.verb"),
+        ("paint a.py", "command.verb"),
         ("explain", "command.program"),
         ("explain --lang", "command.value"),
         ("whatif a.py --replace x", "command.value"),

@@ -126,7 +126,7 @@ def test_the_readmes_example_is_what_the_command_says(name: str, lang: str) -> N
         (ROOT / name).read_text(encoding="utf-8").partition("<!-- example -->")[2].partition("<!-- /example -->")[0]
     )
     shown = [line for line in example.strip().splitlines()[2:-1] if line not in ("…", "")]
-    assert len(shown) > 30
+    assert len(shown) > 20
     for line in shown:
         assert line in lines, f"{name} shows a line that the command does not say there: {line}"
 

@@ -16,9 +16,11 @@ from attnlab.answers.data import Answer
 
 # What makes a lesson long, and how it is shortened: the same lines run, for fewer steps or on less.
 SHORTER = {
+    "05": [("depth = 24", "depth = 3")],
     "07": [(r"steps = \d+", "steps = 12")],
     "08": [(r"steps = \d+", "steps = 12"), (r"generate\(start, 23,", "generate(start, 5,")],
     "09": [(r"\(128, 256, 512\)", "(4, 8)"), ("d_model = 256", "d_model = 32"), (r"\(1, 32\)", "(1, 4)")],
+    "10": [(r"\(6, 3, 2, 1\)", "(3,)")],
     "11": [(r"\(1024, 4096, 16384\)", "(128, 256)"), ("1, 1000, d_k", "1, 600, d_k")],
     "12": [("8, 32, 6, 60, 16", "8, 32, 6, 6, 16")],
 }

@@ -23,7 +23,9 @@ def text(*says: Message) -> Text:
 def shown(bench: Bench, source: Source, *rewrites: Rewrite) -> Shown:
     """The lines on which an expression stands, without comments; with rewritings, as they are after these."""
     span = source.span
-    file = bench.run.sources[span.file]
+    file = bench.run.sources.get(span.file)
+    if file is None:  # code that was made while the program ran: of it there is the expression alone
+        return Shown(Code("" if span.file == bench.lab.main else span.file, (span.line,), source.text), False)
     changed = rewritten(bench.run, rewrites).get(span.file, file)
     last = span.end_line + changed.count("\n") - file.count("\n")
     body = textwrap.dedent("\n".join(without_comments(changed)[span.line - 1 : last]))
