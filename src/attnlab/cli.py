@@ -38,8 +38,14 @@ def main() -> int:
             if "explain" in command.options:
                 return _page(command, words)
             _check(command)
+        if command.verb == "report":
+            _report(command)
+        if command.verb == "draw":
+            _draw(command)
         if command.verb == "lesson":
             return _lesson(command, words)
+        if command.verb == "play":
+            return _play(command, words)
         return _experiment(command, words)
     except UnknownLanguage as error:
         return _misused(words, str(error))
@@ -85,6 +91,46 @@ def _check(command: Command) -> NoReturn:
         output = own_stdout()
         os.dup2(2, 1)
     launch(sys.argv[1:], program, output)
+
+
+def _report(command: Command) -> NoReturn:
+    from attnlab.launch import launch
+    from attnlab.settings import BadSettings, asked
+    from attnlab.views.page import is_page
+
+    try:
+        asked(command)
+    except BadSettings as error:
+        raise Misused(error.id, **error.params) from None
+    program, name = _program(command), command.page
+    _writable(name)
+    if os.path.isfile(name) and os.path.getsize(name):
+        with open(name, "rb") as file:
+            if not is_page(file.read(4096)):
+                raise Misused("report.there", name=name)
+    launch(sys.argv[1:], program, None)
+
+
+def _draw(command: Command) -> NoReturn:
+    from attnlab.drawn import asked
+    from attnlab.launch import launch
+
+    asked(command)
+    program = _program(command)
+    _writable(command.last("output") or "")
+    launch(sys.argv[1:], program, None)
+
+
+def _writable(name: str) -> None:
+    """Find out before the program runs whether a file can be written. What is there stays as it is until then."""
+    there = os.path.lexists(name)
+    try:
+        with open(name, "ab" if not there or os.path.isfile(name) else "wb"):
+            pass
+        if not there:
+            os.remove(name)
+    except OSError as error:
+        raise Misused("command.output", name=name, reason=error.strerror or error) from None
 
 
 def _page(command: Command, words: Words) -> int:
@@ -147,6 +193,18 @@ def _copy(number: int, name: str, text: str, words: Words) -> int:
     if processes is None:
         return _print(words.say("lesson.copied", name=name))
     return _print(words.say("lesson.copied_many", name=name, processes=processes))
+
+
+def _play(command: Command, words: Words) -> int:
+    """The playground, where what serves it is installed."""
+    try:
+        from attnlab.web.play import play
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in ("starlette", "uvicorn"):
+            raise
+        raise Misused("play.missing", name=name) from None
+    return play(command, words)
 
 
 def _tell(command: Command, text: str) -> int:

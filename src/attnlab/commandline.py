@@ -29,6 +29,12 @@ class Command:
         """The value of an option, the last one where it was given more than once; None where it was not."""
         return self.options[option][-1][0] if option in self.options else None
 
+    @property
+    def page(self) -> str:
+        """The file that a report is written to: the one asked for, else one named after the program."""
+        name = self.program.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".py")
+        return self.last("output") or f"{name.rpartition('.')[2] if self.kind == 'module' else name}.html"
+
 
 # Every option by its names, and how many values it takes.
 _OPTIONS = {
@@ -50,6 +56,12 @@ _OPTIONS = {
     "--fix": ("fix", 0),
     "--run": ("run", 0),
     "--copy": ("copy", 0),
+    "--host": ("host", 1),
+    "--port": ("port", 1),
+    "--no-browser": ("no-browser", 0),
+    "--weights": ("weights", 0),
+    "--sample": ("sample", 1),
+    "--head": ("head", 1),
     "-h": ("help", 0),
     "--help": ("help", 0),
 }
@@ -58,8 +70,12 @@ _VERBS: dict[str, frozenset[str]] = {
     "whatif": frozenset({"output", "lang", "set", "replace", "line", "rerun", "help"}),
     "why": frozenset({"output", "lang", "layer", "rerun", "help"}),
     "check": frozenset({"output", "lang", "rerun", "format", "select", "ignore", "explain", "diff", "fix", "help"}),
+    "report": frozenset({"output", "lang", "rerun", "help"}),
+    "draw": frozenset({"output", "lang", "layer", "weights", "sample", "head", "help"}),
     "lesson": frozenset({"output", "lang", "run", "copy", "help"}),
+    "play": frozenset({"lang", "host", "port", "no-browser", "help"}),
 }
+_ALONE = frozenset({"lesson", "play"})  # these need no program
 
 
 def parse(argv: list[str]) -> Command:
@@ -87,7 +103,7 @@ def parse(argv: list[str]) -> Command:
             values = [value] if equals else []
             values += [_value(name, next(items, None)) for _ in range(takes - len(values))]
             command.options.setdefault(option, []).append(tuple(values))
-        elif not command.program and item == "-m" and command.verb != "lesson":
+        elif not command.program and item == "-m" and command.verb not in _ALONE:
             command.kind, command.program = "module", _value(item, next(items, None))
         elif not command.program and item.startswith("-") and item != "-":
             raise Misused("command.option", asked=item, verb=command.verb)
@@ -97,7 +113,7 @@ def parse(argv: list[str]) -> Command:
             rest.append(item)
     if not command.program and rest:
         command.program = rest.pop(0)
-    if not command.program and command.verb != "lesson" and not command.options.keys() & {"help", "explain"}:
+    if not command.program and command.verb not in _ALONE and not command.options.keys() & {"help", "explain"}:
         raise Misused("command.program", verb=command.verb)
     command.argv = tuple(rest)
     return command

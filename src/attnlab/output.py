@@ -21,11 +21,39 @@ def open_output(name: str) -> IO[str]:
 
 def own_stdout() -> IO[str] | None:
     """The stdout of this moment; None where the process was started with it closed."""
+    return _own(1, sys.stdout)
+
+
+def own_stderr() -> IO[str] | None:
+    """The same of stderr."""
+    return _own(2, sys.stderr)
+
+
+def _own(number: int, stream: object) -> IO[str] | None:
     try:
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        return open(out_of_the_way(os.dup(1)), "w", encoding=encoding, errors="replace")
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        return open(out_of_the_way(os.dup(number)), "w", encoding=encoding, errors="replace")
     except OSError:
         return None
+
+
+def write_whole(name: str, content: str | bytes) -> int:
+    """Write a file so that it is there whole or not at all; a pipe or a device as it comes. The bytes written."""
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+    if os.path.exists(name) and not os.path.isfile(name):
+        with open(name, "wb") as file:
+            return file.write(data)
+    path = os.path.realpath(name)
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "xb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        raise
+    return len(data)
 
 
 def _opened(name: str, flags: int) -> int:

@@ -26,7 +26,7 @@ from attnlab.explanation.sight import Sight
 from attnlab.explanation.told import tell
 from attnlab.run import Run
 
-__all__ = ["Explanation", "Message", "explain", "say"]
+__all__ = ["Explanation", "Message", "explain", "notes", "say", "summary"]
 
 
 def explain(
@@ -46,14 +46,14 @@ def explain(
     rest, rest_left = ((), 0) if not (groups or everything) else lines(sight, apart, everything)
     return Explanation(
         program=run.program.name,
-        summary=_summary(run, groups, layer),
+        summary=summary(run, groups, layer),
         overview=overview(run, groups) if len(groups) > 1 and layer is None else (),
         told=_once(told),
         steps=steps,
         rest=rest if layer is None or everything else (),
         complete=everything,
         left_out=steps_left + (rest_left if layer is None else 0),
-        notes=tuple(_notes(run)),
+        notes=tuple(notes(run)),
     )
 
 
@@ -90,7 +90,8 @@ def _once(told: tuple[Told, ...]) -> tuple[Told, ...]:
     return tuple(found)
 
 
-def _summary(run: Run, groups: Sequence[Sequence[Attention]], layer: str | None) -> tuple[Message, ...]:
+def summary(run: Run, groups: Sequence[Sequence[Attention]], layer: str | None = None) -> tuple[Message, ...]:
+    """How many attentions were found."""
     count = sum(map(len, groups))
     if not run.steps:
         return (say("summary.empty"),)
@@ -105,7 +106,7 @@ def _summary(run: Run, groups: Sequence[Sequence[Attention]], layer: str | None)
     return (say("summary.many", count=count, kinds=len(groups)),)
 
 
-def _notes(run: Run) -> Iterator[Message]:
+def notes(run: Run) -> Iterator[Message]:
     """What a reader must know of the record: what was only counted, what was lost."""
     counted = [count for count in run.counted if count.op not in INNER]
     if counted:

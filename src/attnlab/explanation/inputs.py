@@ -16,7 +16,7 @@ from attnlab.run import Step
 
 def sources(sight: Sight, attention: Attention, told: set[int]) -> Iterator[Part]:
     """X: what Q, K and V are projected from; X and Y where queries come from another tensor than keys."""
-    for value, letter in _letters(attention).items():
+    for value, letter in source_letters(attention).items():
         made = sight.run.values[value].step
         told.update(() if made is None else (made,))
         code = None if made is None else sight.code(sight.run.steps[made])
@@ -27,7 +27,7 @@ def sources(sight: Sight, attention: Attention, told: set[int]) -> Iterator[Part
         yield Part((letter,), formula(attention), frozenset(), (item,))
 
 
-def _letters(attention: Attention) -> dict[int, str]:
+def source_letters(attention: Attention) -> dict[int, str]:
     """X, Y, Z for the values that something is projected from, and for one that serves two roles as it is."""
     inputs = (attention.q, attention.k, attention.v)
     found = [item.value if item.x is None else item.x for item in inputs]
@@ -39,7 +39,7 @@ def _letters(attention: Attention) -> dict[int, str]:
 
 def projected_names(attention: Attention) -> tuple[str, ...]:
     """`Q = X W_Q` and its like, where all three are projected within one call."""
-    letters = _letters(attention)
+    letters = source_letters(attention)
     inputs = zip("QKV", (attention.q, attention.k, attention.v), strict=True)
     return tuple(f"{letter} = {letters[item.x]} W_{letter}" for letter, item in inputs if item.x is not None)
 
@@ -81,7 +81,7 @@ def projections(sight: Sight, attention: Attention, told: set[int]) -> Iterator[
 
 def _way(sight: Sight, attention: Attention, letter: str) -> _Way:
     item = {"Q": attention.q, "K": attention.k, "V": attention.v}[letter]
-    letters = _letters(attention)
+    letters = source_letters(attention)
     if item.x is None and item.value in letters:
         return _Way(letter, letters[item.value], item, [])
     found = {item.project, item.step, *item.layout} - {None, *item.scale}
@@ -163,7 +163,7 @@ class _Teller:
 
 def _purpose(attention: Attention) -> Message:
     """What Q, K and V are for."""
-    letters = _letters(attention)
+    letters = source_letters(attention)
     queries, keys = (None if item.x is None else letters[item.x] for item in (attention.q, attention.k))
     if queries == keys:
         return say("inputs.roles")

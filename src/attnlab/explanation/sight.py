@@ -38,7 +38,7 @@ class Sight:
         self.run = run
         self.axes = axes
         self._attention = attention
-        self._main = _main_file(run)
+        self._main = main_file(run)
 
     def shape(self, value: int) -> Shape:
         """The sizes of a value, named where a name is known."""
@@ -80,7 +80,7 @@ class Sight:
         return targets[step.results.index(value)] if len(targets) == len(step.results) else None
 
 
-def _main_file(run: Run) -> str | None:
+def main_file(run: Run) -> str | None:
     """The file of the program itself: the script, else that in which most of the user's expressions stand."""
     if run.program.kind == "script" and (path := os.path.abspath(run.program.name)) in run.sources:
         return path
