@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from attnlab.recording.api import record
     from attnlab.telling import explain
 
+# `load_ipython_extension` is what IPython asks for at `%load_ext attnlab`; it is no part of the interface.
 __all__ = ["Finding", "Run", "check", "explain", "record"]
 __version__ = "0.1.0"
 
@@ -34,4 +35,8 @@ def __getattr__(name: str) -> Any:
         from attnlab.checks.finding import Finding
 
         return Finding
+    if name == "load_ipython_extension":
+        from attnlab.notebook import load_ipython_extension
+
+        return load_ipython_extension
     raise AttributeError(f"module 'attnlab' has no attribute {name!r}")

@@ -289,6 +289,13 @@ class Run:
         shown = {"program": self.program.name, **counts, "error": self.error}
         return "Run(" + ", ".join(f"{name}={value!r}" for name, value in shown.items()) + ")"
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows of it; asked for by notebooks alone, and all that it needs is loaded then."""
+        del include, exclude
+        from attnlab.notebook import mimebundle
+
+        return mimebundle(self)
+
     def named(self, names: Callable[[int], tuple[str | None, ...]]) -> Run:
         """The same Run with names for axes: `names` gives those of the value with an id."""
         return replace(self, values=tuple(replace(value, axes=names(value.id)) for value in self.values))

@@ -20,10 +20,14 @@ __all__ = ["Recording", "record"]
 
 
 class Recording:
-    """A `with` block that records the tensor operations in it. Made by `attnlab.record()`."""
+    """A `with` block that records the tensor operations in it. Made by `attnlab.record()`.
 
-    def __init__(self, numbers: bool) -> None:
+    `tape`: to keep the tensors themselves on.
+    """
+
+    def __init__(self, numbers: bool, tape: Tape | None = None) -> None:
         self._recorder = Recorder(numbers)
+        self._recorder.tape = tape
         self._watching = Watching(self._recorder)
         self._run = Run.unfinished()
         self._began = 0.0
