@@ -18,7 +18,7 @@ PACKAGE = ROOT / "src" / "attnlab"
 # room: the rooms that it may import
 ROOMS: dict[str, set[str]] = {
     # what happened
-    "run": set(),
+    "run": {"notebook"},  # where a notebook asks a Run to show itself
     "recording": {"run"},
     # what it was
     "attention": {"run"},
@@ -31,6 +31,8 @@ ROOMS: dict[str, set[str]] = {
     "answers": {"run", "recording", "attention", "experiments", "axes", "diagnosis", "explanation", "words"},
     "words": set(),
     "views": {"run", "checks", "diagnosis", "explanation", "answers", "words"},
+    "scene": {"run", "recording", "attention", "axes", "checks", "experiments", "explanation", "views", "words"},
+    "drawing": {"scene", "views", "words"},
     # the faces, which only put the rooms together
     "commandline": set(),
     "descriptors": set(),
@@ -45,7 +47,12 @@ ROOMS: dict[str, set[str]] = {
     "checking": {"run", "recording", "checks", "settings", "views", "words"},
     "testing": {"checking", "checks", "experiments", "output", "reporting", "views", "words"},
     "pytest_plugin": {"testing"},
+    "looking": {"run", "recording", "axes", "checks", "experiments", "diagnosis", "answers", "scene", "views", "words"}
+    | {"checking", "settings", "telling"},
     "launch": {"__init__", "run"},
+    "drawn": {"axes", "checks", "commandline", "drawing", "explanation", "looking", "scene", "words"},
+    "notebook": {"__init__", "axes", "checks", "drawing", "looking", "recording", "run", "scene", "telling", "views"}
+    | {"words"},
     "watch": {
         "__init__",
         "checking",
@@ -54,17 +61,35 @@ ROOMS: dict[str, set[str]] = {
         "recording",
         "experiments",
         "commandline",
+        "drawing",
+        "drawn",
+        "explanation",
+        "looking",
         "output",
         "reporting",
+        "scene",
         "settings",
         "telling",
         "views",
         "words",
     },
     "hook": {"watch"},
+    "web": {
+        "answers",
+        "commandline",
+        "descriptors",
+        "experiments",
+        "lessons",
+        "looking",
+        "output",
+        "recording",
+        "run",
+        "views",
+        "words",
+    },
     "cli": {"__init__", "run", "recording", "attention", "experiments", "explanation", "answers", "views", "words"}
-    | {"commandline", "lessons", "output", "pages", "reporting", "settings", "launch"},
-    "__init__": {"run", "recording", "telling", "checks", "checking"},
+    | {"commandline", "lessons", "output", "pages", "reporting", "settings", "launch", "web", "drawn"},
+    "__init__": {"run", "recording", "telling", "checks", "checking", "notebook"},
     "__main__": {"cli"},
 }
 # room: what it may import that is neither attnlab's nor Python's
@@ -72,11 +97,15 @@ OUTSIDE: dict[str, set[str]] = {
     "recording": {"torch"},
     "experiments": {"torch"},
     "checks": {"torch"},
+    "scene": {"torch"},
     "testing": {"torch", "hypothesis"},
     "pytest_plugin": {"pytest"},
+    "drawing": {"resvg_py"},
+    "notebook": {"torch", "IPython"},
+    "web": {"starlette", "torch", "uvicorn"},
 }
 # of these only classes may be taken: the data, and none of the work
-DATA_ONLY = {("views", "answers"), ("views", "explanation"), ("axes", "experiments")}
+DATA_ONLY = {("views", "answers"), ("views", "explanation"), ("axes", "experiments"), ("drawing", "scene")}
 
 
 def room_of(file: Path) -> str:

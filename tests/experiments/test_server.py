@@ -75,7 +75,7 @@ def test_so_is_one_that_closes_all_files(tmp_path: Path) -> None:
     ],
 )
 def test_a_memory_hog_is_stopped_at_its_bound(tmp_path: Path, text: str) -> None:
-    trial = rerun(tmp_path, text)
+    trial = rerun(tmp_path, text, seconds=60.0)  # 4 GiB take a busy machine a while to fill
     assert trial.ended == "memory"
     assert trial.run is not None
     assert trial.run.error is not None

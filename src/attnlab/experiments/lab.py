@@ -8,6 +8,7 @@ import tokenize
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from attnlab.attention import Attention, find
 from attnlab.experiments import constants
@@ -49,10 +50,18 @@ class Trial:
         return self.reply.ended
 
 
+class Asked(Protocol):
+    """Whoever runs programs again: a `Server`, or what stands before one."""
+
+    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+        """Run all of them; their replies in order."""
+        ...
+
+
 class Lab:
     """Made by `opened`. `run` is the first run, `attentions` what was found in it."""
 
-    def __init__(self, server: Server, first: Reply, run: Run, rerun: bool) -> None:
+    def __init__(self, server: Asked, first: Reply, run: Run, rerun: bool) -> None:
         self._server = server
         self._first = first
         self._rerun = rerun
