@@ -79,10 +79,10 @@ clean:
 	$(PIP) --quiet pip
 	@touch $@
 
-# attnlab does not need NumPy, but where it is missing PyTorch warns as soon as it is imported.
+# Every verb works in .venv. attnlab needs no NumPy, but where it is missing PyTorch warns as soon as it is imported.
 .venv/demo: .venv/pip pyproject.toml constraints.txt Makefile
 	@echo "installing attnlab and PyTorch into .venv; the first time this takes minutes"
-	$(PIP) --build-constraint constraints.txt --editable . numpy
+	$(PIP) --build-constraint constraints.txt --editable '.[play,draw]' numpy
 	@touch $@
 
 .venv/test .venv/lint .venv/docs .venv/web .venv/bench: .venv/demo
