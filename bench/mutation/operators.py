@@ -234,10 +234,26 @@ def _dim(node: ast.Call) -> ast.expr | None:
     return numbers[0] if numbers else None
 
 
+def only_printed(script: Script, node: ast.expr) -> bool:
+    """Whether an expression is printed, at most a part or a measure of it, and goes nowhere else.
+
+    Weights that are shown and never meet v are no attention, so that a slip in them is no fault of one.
+    """
+    at, outer = node, script.parents.get(node)
+    while isinstance(outer, ast.expr) and not called(outer, "print"):
+        method = isinstance(outer, ast.Call) and outer.func is at and not called(outer, "matmul", "bmm", "mm")
+        part = isinstance(outer, (ast.Subscript, ast.Attribute)) and outer.value is at
+        if not (method or part):
+            return False
+        at, outer = outer, script.parents.get(outer)
+    return isinstance(outer, ast.Call) and isinstance(script.parents.get(outer), ast.Expr)
+
+
 @operator
 def softmax_over_another_axis(script: Script) -> Iterator[tuple[Edit, ...]]:
     for node in script.all(ast.Call):
-        if called(node, "softmax", "Softmax") and (dim := _dim(node)) is not None:
+        softens = called(node, "softmax", "Softmax") and not only_printed(script, node)
+        if softens and (dim := _dim(node)) is not None:
             for other in ("-1", "-2", "1", "0"):
                 if other != script.of(dim):
                     yield (script.put(dim, other),)
@@ -246,7 +262,8 @@ def softmax_over_another_axis(script: Script) -> Iterator[tuple[Edit, ...]]:
 @operator
 def softmax_twice(script: Script) -> Iterator[tuple[Edit, ...]]:
     for node in script.all(ast.Call):
-        if _softened(node) is not None and (dim := _dim(node)) is not None:
+        softens = _softened(node) is not None and not only_printed(script, node)
+        if softens and (dim := _dim(node)) is not None:
             yield (script.put(node, f"{script.of(node)}.softmax(dim={script.of(dim)})"),)
 
 

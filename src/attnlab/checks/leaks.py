@@ -15,6 +15,8 @@ from attnlab.attention.origins import CONVOLUTIONS
 from attnlab.attention.products import product
 from attnlab.checks.case import Case, Name
 from attnlab.checks.positions import Positions
+from attnlab.checks.reference import source
+from attnlab.checks.rows import distinct, numbered
 from attnlab.run import Step
 
 RESHAPES = frozenset(["view", "reshape", "reshape_as", "view_as", "unsafe_view"])
@@ -39,6 +41,9 @@ REDUCTIONS = frozenset(
 # So many steps are walked back over, and so many values are looked at between two.
 _FAR = 200
 _BETWEEN = 120
+# Of so many rows it is looked how they were cut, in tensors of so many numbers.
+_ROWS = 16
+_LARGEST = 1 << 22
 
 
 # -- an exchange of axes by view --------------------------------------------------------------------
@@ -108,6 +113,55 @@ def behind(number: int, place: Positions) -> list[Step]:
             read = step.refs[:1] if step.op in CASTS | DROPOUT | NORMS else step.refs
             waiting += [item for item in read if item < near and not place.free(item)]
     return sorted(found, key=lambda step: -step.index)
+
+
+# -- rows that are cut in the middle of an axis -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """A change of shape after which a row holds some features of one token, and others of another one.
+
+    `sizes`: how many different places along each axis, of the tensor that was cut, are in the first such row.
+    """
+
+    step: Step
+    old: tuple[int, ...]
+    size: int
+    sizes: tuple[int, ...]
+
+
+def ragged(case: Case, name: Name) -> Ragged | None:
+    """Where what q, k or v is projected from was cut into rows across its axes; None where each row is a whole box.
+
+    Patches, windows and channels of their own are boxes: some places along each axis, and all that is there at once.
+    """
+    found = source(case, name)
+    if found is None or found[1] != len(case.graph.shape(found[0])) - 1:
+        return None
+    x, start = found[0], case.whole.origins.base(found[0])
+    old = case.graph.shape(start)
+    step = _last_reshape(case, x, start)
+    index = None if step is None or len(old) < 3 or prod(old) > _LARGEST else numbered(case, start, x)
+    if step is None or index is None:
+        return None
+    for row in index.reshape(-1, index.shape[-1])[:_ROWS]:
+        inside = distinct(row)
+        sizes = tuple(len(distinct(place)) for place in torch.unravel_index(torch.tensor(inside), old))
+        if prod(sizes) != len(inside):
+            return Ragged(step, old, index.shape[-1], sizes)
+    return None
+
+
+def _last_reshape(case: Case, number: int, start: int) -> Step | None:
+    while number != start:
+        step = case.graph.maker(number)
+        if step is None or not step.refs or step.refs[0] >= number:
+            return None
+        if step.op in RESHAPES or step.op == "flatten":
+            return step
+        number = step.refs[0]
+    return None
 
 
 # -- axes of a projection's input -------------------------------------------------------------------

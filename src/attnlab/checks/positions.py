@@ -17,7 +17,6 @@ from torch import Tensor
 
 from attnlab.attention.axes import Axis
 from attnlab.attention.graph import CASTS, DROPOUT, NORMS, POINTWISE, VIEWS, Graph, refs
-from attnlab.attention.origins import Origins
 from attnlab.checks.case import Case, Name
 from attnlab.checks.rows import listed
 from attnlab.checks.whole import Whole
@@ -59,7 +58,7 @@ class Positions:
     def __init__(self, whole: Whole) -> None:
         self.whole = whole
         self.graph: Graph = whole.graph
-        self.origins = Origins(whole.graph)
+        self.origins = whole.origins
         self._free: dict[int, bool] = {}
 
     def free(self, number: int) -> bool:

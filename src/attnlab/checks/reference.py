@@ -128,18 +128,57 @@ def holds(case: Case, name: Name) -> tuple[Holds, ...] | None:
 
     None where it was not projected from an x, or can't be experimented on.
     """
-    role = case.input(name)
-    if role.x is None or role.project is None:
+    found = source(case, name)
+    shape = () if found is None else case.graph.shape(found[0])
+    if found is None or len(shape) < 2:
         return None
-    axis = feature_axis(case.step(role.project), role.x, case.graph)
-    shape = case.graph.shape(role.x)
-    if axis is None or len(shape) < 2:
-        return None
+    x, axis = found
     index = tuple(slice(None) if place == axis else shape[place] // 2 for place in range(len(shape)))
-    moved = case.felt(role.x, index, role.entered)
+    moved = case.felt(x, index, case.input(name).entered)
     if moved is None or not bool(moved.any()):
         return None
     return tuple(_holds(moved, place) for place in range(moved.dim()))
+
+
+def sides(case: Case, name: Name) -> tuple[Holds, tuple[Holds, ...], tuple[Holds, ...]] | None:
+    """What the row of q or k holds, what is summed over, and all other axes."""
+    found = holds(case, name)
+    if found is None:
+        return None
+    if case.attention.style == "sdpa":
+        return found[-2], found[-1:], found[:-2]
+    product, letters = case.scores_product, letters_of(case, name)
+    row = case.query_letter if name == "q" else case.key_letter
+    if product is None or letters is None or row not in letters or len(letters) != len(found):
+        return None
+    held: dict[int, Holds] = dict(zip(letters, found, strict=True))
+    inner: tuple[Holds, ...] = tuple(kind for letter, kind in held.items() if letter not in product.letters)
+    rest: tuple[Holds, ...] = tuple(
+        kind for letter, kind in held.items() if letter in product.letters and letter != row
+    )
+    return held[row], inner, rest
+
+
+def source(case: Case, name: Name) -> tuple[int, int] | None:
+    """What q, k or v was projected from, and its axis of features; None where that can't be told.
+
+    It may be the sum of several projections of one x, one of them in two steps, as LoRA adds.
+    """
+    role, origins = case.input(name), case.whole.origins
+    if role.x is not None and role.project is not None:
+        axis = feature_axis(case.step(role.project), role.x, case.graph)
+        return None if axis is None else (role.x, axis)
+    left = origins.sources(role.value) - {role.value}
+    while len(left) > 1:
+        latest = max(left)
+        before = origins.sources(latest) - {latest}
+        if not before:
+            return None
+        left = left - {latest} | before
+    readers = [step for x in left for step in case.graph.consumers(x) if origins.projects(step) == x]
+    axes = {(x, feature_axis(step, x, case.graph)) for x in left for step in readers}
+    found = [(x, axis) for x, axis in axes if axis is not None]
+    return found[0] if len(axes) == len(found) == 1 else None
 
 
 def _holds(moved: Tensor, axis: int) -> Holds:

@@ -12,7 +12,7 @@ from math import isnan, prod, sqrt
 from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
-from attnlab.attention.graph import CASTS, DROPOUT, VIEWS, Graph
+from attnlab.attention.graph import CASTS, DROPOUT, VIEWS, Graph, refs
 from attnlab.attention.inputs import number_of, scaled
 from attnlab.checks.case import Case, Name
 from attnlab.checks.reference import NEAR, even, rms
@@ -51,6 +51,7 @@ class Scaling:
 
 
 _SIDES: tuple[Name, Name] = ("q", "k")
+_WRITES = frozenset(["setitem", "index_copy"])
 _KNOWN: WeakKeyDictionary[Case, list[Scaling | None]] = WeakKeyDictionary()
 
 
@@ -61,12 +62,35 @@ def scaling(case: Case) -> Scaling | None:
     return _KNOWN[case][0]
 
 
-def _scaling(case: Case) -> Scaling | None:
+def scaling_beside_norm(case: Case) -> Scaling | None:
+    """The scaling where q or k, and not both, was brought to one length: what scaled it before then has no effect.
+
+    None where that is not so. How much such scores are to be scaled is a choice, so it tells little of a single scale.
+    """
+    if sum(found is not None and even(found) for found in (case.q, case.k)) != 1:
+        return None
+    if any(_behind(case, name) is None and not _forgets(case, name) for name in _SIDES):
+        return None
+    return _scaling(case, beside_norm=True)
+
+
+def _forgets(case: Case, name: Name) -> bool:
+    """Whether q or k is what it is where its projection makes it thrice as large."""
+    role = case.input(name)
+    if role.project is None:
+        return False
+    made = case.step(role.project).results[0]
+    value = case.replay.double(made)
+    moved = None if value is None else case.moved({made: 3 * value}, role.entered)
+    return moved is not None and not bool(moved.any())
+
+
+def _scaling(case: Case, *, beside_norm: bool = False) -> Scaling | None:
     attention = case.attention
     if attention.additive or not attention.d_k or attention.style not in ("written", "sdpa") or _is_sum(case):
         return None
     behind = [_behind(case, name) for name in _SIDES]
-    if None in behind:
+    if None in behind and not beside_norm:
         return None
     parts = [*(part for found in behind if found for part in found), *_parts(case)]
     early = tuple(part for part in parts if part.place != "weights")
@@ -207,6 +231,9 @@ def _back(number: int, project: int | None, graph: Graph) -> tuple[list[Step], i
         if tensor is not None:
             scales.append(step)
             number = tensor
+        elif step.op in _WRITES and ahead:  # a cache: what is written into it is what was projected now
+            written = [read for read in refs(step.operands[-1].arg) if read in ahead]
+            number = (written or ahead)[0]
         elif step.op in VIEWS | CASTS | DROPOUT and ahead:
             # of what was joined the last is what was projected now: a cache
             number = ahead[-1] if step.op in ("cat", "stack") else ahead[0]

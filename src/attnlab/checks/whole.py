@@ -9,6 +9,7 @@ import torch
 
 from attnlab.attention import Attention, alike, find
 from attnlab.attention.graph import Graph
+from attnlab.attention.origins import Origins
 from attnlab.experiments.changes import Mode
 from attnlab.experiments.replay import Replay
 from attnlab.experiments.server import Reply, Request
@@ -49,6 +50,11 @@ class Whole:
             return None
         (reply,) = self.ask([self.again("attnlab.checks.evaluation:examined", changes=(Mode("eval"),))])
         return reply.examined
+
+    @cached_property
+    def origins(self) -> Origins:
+        """Where each value comes from."""
+        return Origins(self.graph)
 
     @cached_property
     def roots(self) -> tuple[torch.nn.Module, ...]:

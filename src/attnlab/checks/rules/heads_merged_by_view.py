@@ -12,6 +12,7 @@ from attnlab.checks.case import Case
 from attnlab.checks.editing import code as code_of
 from attnlab.checks.editing import own
 from attnlab.checks.found import Edit, Found, Rule, Said
+from attnlab.checks.reference import sides
 from attnlab.checks.rows import (
     Cells,
     Merged,
@@ -40,7 +41,10 @@ def _look(case: Case) -> Iterator[Found]:
         return
     end = merged(case)
     found = None if end is None else cells(case, end.value)
-    if end is None or found is None or over_features(case):
+    if end is None or found is None:
+        return
+    if over_features(case):
+        yield from _of_channels(case, end, found)
         return
     shape = case.graph.shape(end.value)
     labels = _tokens(case, found)
@@ -76,6 +80,27 @@ def _look(case: Case) -> Iterator[Found]:
                 Said("check.heads-merged-by-view.features", {"order": ", ".join(map(str, order[:8]))}),
                 Said("check.heads-merged-by-view.advice"),
             )
+
+
+def _of_channels(case: Case, end: Merged, found: Cells) -> Iterator[Found]:
+    """Where features attend to features a result holds one of them at all tokens: a position is to hold one token."""
+    held = sides(case, "q")
+    if end.features is None or held is None or held[0] != "features" or held[1] != ("place",):
+        return
+    tokens, heads = int(found.inner.max()) + 1, case.attention.heads or 1
+    mixed = _mixed_place(found.head // heads * tokens + found.inner, case.graph.shape(end.value), end.features)
+    if mixed is None or len(mixed) < 2:
+        return
+    step = _joining(case, end)
+    shapes = [str(list(case.graph.shape(number))) for number in (step.refs[0], step.results[0])]
+    said = {"op": step.op, "old": shapes[0], "new": shapes[1]}
+    evidence = {"tokens": ", ".join(map(str, mixed[:6])), "count": len(mixed)}
+    yield Found(
+        step,
+        Said("check.heads-merged-by-view.channels", said),
+        Said("check.heads-merged-by-view.channels-evidence", evidence),
+        Said("check.heads-merged-by-view.channels-mend"),
+    )
 
 
 def _in_pieces(case: Case, cut: Step) -> Found:

@@ -1,9 +1,9 @@
 """ATT052: a padding mask lies along the queries, not along the keys.
 
-Decided by what the queries see when all scores are equal: the rows of padding see nothing at all, and the other rows
-see padding as they see real tokens. A mask over both axes, or one that only zeroes the rows of padding after the
-softmax, is left alone. So is told a comparison that should meet queries with keys and has both sides along one axis:
-it compares each token with itself.
+Decided by what the queries see when all scores are equal: the rows of padding see nothing at all (or themselves alone,
+where each token is given its own key), and the other rows see padding as they see real tokens. A mask over both axes,
+or one that only zeroes the rows of padding after the softmax, is left alone. So is told a comparison that should meet
+queries with keys and has both sides along one axis: it compares each token with itself.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ def _look(case: Case) -> Iterator[Found]:
         if _lies_along_queries(view, padding):
             step = _turned(case, padding) or applied(case, padding.value)
             place = int(padding.mixed.int().argmax())
-            kept = padding.kept[place]
+            kept, seen = padding.kept[place], view.seen[place]
+            empty, alone = (~seen.any(-1)).sum(), (seen.sum(-1) == 1).sum()
             yield Found(
                 step,
                 Said("check.mask-query-axis.message", {"code": code(step)}),
                 Said(
-                    "check.mask-query-axis.evidence",
+                    f"check.mask-query-axis.evidence{'' if int(empty) else '-own'}",
                     {
                         "sample": int(padding.owner[place]),
                         "real": int(kept.sum()),
                         "padded": int((~kept).sum()),
-                        "seen": int(view.seen[place][kept][:, ~kept].any(0).sum()),
-                        "rows": int((~view.seen[place].any(-1)).sum()),
+                        "seen": int(seen[kept][:, ~kept].any(0).sum()),
+                        "rows": int(empty or alone),
                     },
                 ),
                 Said("check.mask-query-axis.mend"),
@@ -82,9 +83,11 @@ def bases(length: int) -> tuple[Tensor, ...]:
 
 def _lies_along_queries(view: Sight, padding: Padding) -> bool:
     rows, columns = padding.kept[:, :, None], padding.kept[:, None, :]
+    nothing, own_key = torch.zeros(1, dtype=torch.bool), torch.eye(view.seen.shape[-1], dtype=torch.bool)
     for other in bases(view.seen.shape[-1]):
-        if bool((view.seen == (other & rows)).all()):
-            return not bool((view.seen == (other & rows & columns)).all())
+        for added in (nothing, own_key):  # each token its own key, so that no row is empty
+            if bool((view.seen == (other & rows | added)).all()):
+                return not bool((view.seen == (other & rows & columns | added)).all())
     return False
 
 

@@ -17,12 +17,17 @@ from attnlab.checks.frequencies import SHARE, Rates, bases, ratio, turned
 from attnlab.checks.positions import Meeting, Positions, positions
 from attnlab.run import Step
 
+# In so many of equal layers it is looked for tables.
+_LAYERS = 8
+
 
 def _look(case: Case) -> Iterator[Found]:
     if case.attention.style == "layer":
         return
     place = positions(case.whole)
-    met = [meeting for name in ("q", "k") for meeting in place.meetings(case, name)]
+    # Of equal layers one may have a table and another none, where positions are chosen by an argument.
+    alike = [case, *(Case(case.whole, other, case.group) for other in case.group[1:_LAYERS])]
+    met = [meeting for one in alike for name in ("q", "k") for meeting in place.meetings(one, name)]
     seen: set[int] = set()
     for meeting in met:
         if meeting.table in seen:

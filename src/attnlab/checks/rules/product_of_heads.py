@@ -13,25 +13,22 @@ from attnlab.checks.case import Case, Name
 from attnlab.checks.editing import code, own
 from attnlab.checks.found import Found, Rule, Said
 from attnlab.checks.naming import size_kind, sizes
-from attnlab.checks.reference import Holds, feature_axis, holds, letters_of
+from attnlab.checks.reference import sides, source
 
 
 def _look(case: Case) -> Iterator[Found]:
     for name in ("q", "k"):
-        sides = _sides(case, name)
-        if sides is None or sides[0] != "features" or any(kind != "features" for kind in sides[1]) or not sides[1]:
+        found = sides(case, name)
+        if found is None or found[0] != "features" or any(kind != "features" for kind in found[1]) or not found[1]:
             return
         # All places of x, batch and tokens, must be carried along.
-        if sides[2].count("place") < _places(case, name):
+        if found[2].count("place") < _places(case, name):
             return
-    role = case.input("q")
-    if role.x is None:
-        return
-    shape = case.graph.shape(role.x)
-    if len(shape) < 3 and not _is_named_tokens(case, role.x):
+    origin = source(case, "q")
+    if origin is None or (len(case.graph.shape(origin[0])) < 3 and not _is_named_tokens(case, origin[0])):
         return
     step = case.step(case.attention.scores.step)
-    q = case.graph.shape(role.entered)
+    q = case.graph.shape(case.attention.q.entered)
     yield Found(
         step,
         Said(
@@ -46,30 +43,10 @@ def _look(case: Case) -> Iterator[Found]:
 
 def _places(case: Case, name: Name) -> int:
     """How many axes x has besides its features, those of one element left out."""
-    role = case.input(name)
-    if role.x is None or role.project is None:
-        return 99
-    axis = feature_axis(case.step(role.project), role.x, case.graph)
-    return max(1, sum(size > 1 for place, size in enumerate(case.graph.shape(role.x)) if place != axis))
-
-
-def _sides(case: Case, name: Name) -> tuple[Holds, tuple[Holds, ...], tuple[Holds, ...]] | None:
-    """What the row of q or k holds, what is summed over, and all other axes."""
-    found = holds(case, name)
+    found = source(case, name)
     if found is None:
-        return None
-    if case.attention.style == "sdpa":
-        return found[-2], found[-1:], found[:-2]
-    product, letters = case.scores_product, letters_of(case, name)
-    row = case.query_letter if name == "q" else case.key_letter
-    if product is None or letters is None or row not in letters or len(letters) != len(found):
-        return None
-    held: dict[int, Holds] = dict(zip(letters, found, strict=True))
-    inner: tuple[Holds, ...] = tuple(kind for letter, kind in held.items() if letter not in product.letters)
-    rest: tuple[Holds, ...] = tuple(
-        kind for letter, kind in held.items() if letter in product.letters and letter != row
-    )
-    return held[row], inner, rest
+        return 99
+    return max(1, sum(size > 1 for place, size in enumerate(case.graph.shape(found[0])) if place != found[1]))
 
 
 def _is_named_tokens(case: Case, x: int) -> bool:

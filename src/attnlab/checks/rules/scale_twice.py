@@ -13,12 +13,12 @@ from attnlab.checks.case import Case
 from attnlab.checks.editing import code, own, whole
 from attnlab.checks.found import Edit, Found, Rule, Said
 from attnlab.checks.reference import scaled_weights, spread
-from attnlab.checks.scaling import Part, scaling
+from attnlab.checks.scaling import Part, scaling, scaling_beside_norm
 from attnlab.diagnosis.expression import Expression
 
 
 def _look(case: Case) -> Iterator[Found]:
-    found = scaling(case)
+    found = scaling(case) or scaling_beside_norm(case)
     if found is None or found.d_k < 2:
         return
     each = [part for part in found.early if isclose(part.number, found.wanted, rel_tol=2e-3)]

@@ -1,8 +1,9 @@
 """ATT082: a token's q, k or v feels another token, before any attention.
 
-Decided by where it happens. A view that exchanges tokens and features puts parts of several tokens in one row; a
-projection whose weight meets the tokens in the place of the features mixes all of them; a norm over the tokens divides
-each by all. That q, k or v feels its neighbours by a convolution, a recurrence or a shift is meant, and left alone.
+Decided by where it happens. A view that exchanges tokens and features puts parts of several tokens in one row, and so
+does one that cuts rows across axes (a patch is a box of them); a projection whose weight meets the tokens in the place
+of the features mixes all of them; a norm over the tokens divides each by all. That q, k or v feels its neighbours by a
+convolution, a recurrence or a shift is meant, and left alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from attnlab.attention.graph import axes_of, axis_of
 from attnlab.checks.case import Case, Name
 from attnlab.checks.editing import code
 from attnlab.checks.found import Found, Rule, Said
-from attnlab.checks.leaks import behind, exchanges, felt_by_two, nudged
+from attnlab.checks.leaks import behind, exchanges, felt_by_two, nudged, ragged
 from attnlab.checks.leaks import feature_axes as summed
 from attnlab.checks.positions import Positions, positions
 from attnlab.checks.rows import distinct
@@ -31,7 +32,7 @@ def _look(case: Case) -> Iterator[Found]:
     if case.attention.style not in ("written", "sdpa"):
         return
     place = positions(case.whole)
-    yield from _by_view(case, place) or _by_weight(case, place) or _by_norm(case, place)
+    yield from _by_view(case, place) or _by_cut(case) or _by_weight(case, place) or _by_norm(case, place)
 
 
 # -- tokens and features exchanged by a view --------------------------------------------------------
@@ -74,6 +75,24 @@ def _view(step: Step, tokens: int, place: Positions) -> Found:
         ),
         Said("check.token-leak.view-mend", {"code": mend}),
     )
+
+
+def _by_cut(case: Case) -> list[Found]:
+    """Rows that were cut out of several axes at once: parts of tokens that are no patch of whole ones."""
+    for name in NAMES:
+        found = ragged(case, name)
+        if found is not None:
+            params = {"code": code(found.step), "old": str(list(found.old)), "size": found.size}
+            places = {"size": found.size, "places": " × ".join(map(str, found.sizes))}
+            return [
+                Found(
+                    found.step,
+                    Said("check.token-leak.cut", params),
+                    Said("check.token-leak.cut-evidence", places),
+                    Said("check.token-leak.cut-mend"),
+                )
+            ]
+    return []
 
 
 # -- a weight that meets the tokens -----------------------------------------------------------------
