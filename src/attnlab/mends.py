@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import difflib
 import io
-import os
 import re
-import shutil
-import tempfile
 import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from attnlab.checks.applying import applied, starts
 from attnlab.checks.finding import Edit, Finding
+from attnlab.replacing import replace_file
 
 _NO_NEWLINE = "\\ No newline at end of file"  # as `diff` says it, and `patch` reads it
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -102,20 +100,7 @@ def diff(files: Iterable[Mended], shown: Mapping[str, str]) -> str:
 
 def write(item: Mended) -> None:
     """Put the mended text in the place of the file, at once. Raises `OSError` where it can't be written."""
-    path = os.path.realpath(item.path)
-    if not os.access(path, os.W_OK):
-        raise PermissionError(13, os.strerror(13), path)
-    number, beside = tempfile.mkstemp(prefix=".attnlab-", dir=os.path.dirname(path))
-    try:
-        with open(number, "wb") as file:
-            file.write(item.after.encode(item.encoding))
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.copymode(path, beside)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
+    replace_file(item.path, item.after.encode(item.encoding))
 
 
 def moved(found: Finding, files: Iterable[Mended]) -> Finding:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
-import tempfile
 import tokenize
 from dataclasses import dataclass
+
+from attnlab.replacing import replace_file
 
 
 class Elsewhere(Exception):
@@ -59,20 +59,7 @@ class File:
             raise Elsewhere
         encoding = _encoding(text, now.encoding)
         data = text.replace("\n", now.newline).encode(encoding)
-        path = os.path.realpath(self.path)
-        if not os.access(path, os.W_OK):
-            raise PermissionError(13, os.strerror(13), path)
-        number, beside = tempfile.mkstemp(prefix=".attnlab-", dir=os.path.dirname(path))
-        try:
-            with open(number, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            shutil.copymode(path, beside)
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        replace_file(self.path, data)
         return _mark(data)
 
 
