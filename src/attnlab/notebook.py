@@ -10,12 +10,10 @@ show such frames as they are.
 
 from __future__ import annotations
 
-import base64
 import html
+import math
 import os
-import struct
 import traceback
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,6 +27,7 @@ from attnlab.recording.api import Recording
 from attnlab.recording.tape import Tape
 from attnlab.run import CORNER, Run, Value
 from attnlab.scene.data import Scene, Tensor
+from attnlab.scene.pictures import Bag, exact
 from attnlab.telling import explain
 from attnlab.views.page import page
 from attnlab.words import Language, UnknownLanguage, Words, language
@@ -154,11 +153,6 @@ def _tensors(scene: Scene) -> Iterator[Tensor]:
 
 def _only_known(tensor: Tensor) -> None:
     """Keep the matrix of the first sample and head, where all of it was kept."""
-    found, picture = matrix(tensor, 0, 0), tensor["picture"]
-    if found is None or picture is None or any(value != value for row in found.rows for value in row):
-        tensor["picture"] = None
-        return
-    data = struct.pack(f"<{found.height * found.width}f", *(value for row in found.rows for value in row))
-    squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
-    text = base64.b64encode(squeeze.compress(data) + squeeze.flush()).decode("ascii")
-    picture.update(samples=1, heads=1, blobs=[{"base64": text}])
+    found = matrix(tensor, 0, 0)
+    known = found is not None and not any(math.isnan(value) for row in found.rows for value in row)
+    tensor["picture"] = exact(torch.tensor(found.rows)[None, None], 1, Bag()) if found is not None and known else None

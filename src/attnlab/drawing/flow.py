@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attnlab.drawing import svg
 from attnlab.drawing.colour import scale
 from attnlab.drawing.numbers import matrix
+from attnlab.scene.data import READS, Layer, Part, Role, Tensor, Told
 from attnlab.views.text import fit
 from attnlab.words import Words
-
-if TYPE_CHECKING:
-    from attnlab.scene.data import Layer, Part, Role, Tensor, Told
 
 # Which line each tensor stands on, from the top, in lines; and which of those that are there it is made from.
 _LINES: Mapping[Role, float] = {
@@ -29,18 +26,12 @@ _COLUMNS: tuple[tuple[Role, ...], ...] = (
     ("x", "memory"), ("q", "k", "v"), ("kt",), ("scores",), ("scaled", "mask"), ("masked",), ("weights",), ("output",),
     ("merged",), ("projected",),
 )  # fmt: skip
-_FROM: Mapping[Role, tuple[tuple[Role, ...], ...]] = {  # of each group the first that is there
+# With a memory, an arrow leads to each from what it is made of, and from nothing else.
+_FROM: Mapping[Role, tuple[tuple[Role, ...], ...]] = {
+    **READS,
     "q": (("x",),),
     "k": (("memory", "x"),),
     "v": (("memory", "x"),),
-    "kt": (("k",),),
-    "scores": (("q",), ("kt", "k")),
-    "scaled": (("scores",),),
-    "masked": (("scaled", "scores"), ("mask",)),
-    "weights": (("masked", "scaled", "scores"),),
-    "output": (("weights",), ("v",)),
-    "merged": (("output",),),
-    "projected": (("merged", "output"),),
 }
 SYMBOLS: Mapping[Role, str] = {
     "x": "X", "memory": "M", "q": "Q", "k": "K", "v": "V", "kt": "Kᵀ", "scores": "QKᵀ", "scaled": "QKᵀ/√d_k",

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attnlab.drawing import svg
 from attnlab.drawing.colour import Scale, scale
 from attnlab.drawing.numbers import Matrix, matrix
+from attnlab.scene.data import Layer, Tensor, Told
 from attnlab.words import Words
-
-if TYPE_CHECKING:
-    from attnlab.scene.data import Layer, Tensor, Told
 
 _MARGIN, _TOP = 24.0, 86.0
 _ONE, _OF_MANY = 420.0, 210.0  # the side of a map that stands alone, and of one among several

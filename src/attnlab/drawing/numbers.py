@@ -6,10 +6,8 @@ import base64
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from attnlab.scene.data import Blob, Picture, Tensor
+from attnlab.scene.data import Blob, Picture, Tensor
 
 
 @dataclass(frozen=True)

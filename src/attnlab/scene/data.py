@@ -1,5 +1,6 @@
 """The data of a page, as it is written in JSON: format 1. The page's own side of it is `web/src/scene.ts`."""
 
+from collections.abc import Mapping
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 FORMAT = 1
@@ -8,6 +9,20 @@ Role: TypeAlias = Literal[
     "x", "memory", "q", "k", "v", "kt", "scores", "scaled", "mask", "masked", "weights", "output", "merged", "projected"
 ]
 Counted: TypeAlias = Literal["query", "key", "feature", "token", ""]
+# What a tensor is made of: of the states in each group the first that is there.
+READS: Mapping[Role, tuple[tuple[Role, ...], ...]] = {
+    "q": (("x",), ("memory",)),
+    "k": (("x",), ("memory",)),
+    "v": (("x",), ("memory",)),
+    "kt": (("k",),),
+    "scores": (("q",), ("kt", "k")),
+    "scaled": (("scores",),),
+    "masked": (("scaled", "scores"), ("mask",)),
+    "weights": (("masked", "scaled", "scores"),),
+    "output": (("weights",), ("v",)),
+    "merged": (("output",),),
+    "projected": (("merged", "output"),),
+}
 
 
 class Both(TypedDict):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from attnlab.attention import Attention
 from attnlab.explanation.inputs import source_letters
-from attnlab.scene.data import Part, Role
+from attnlab.scene.data import READS, Part, Role
 
 _Roles: TypeAlias = "tuple[Role, ...]"
 
@@ -27,20 +27,6 @@ _MADE: Mapping[str, _Roles] = {
     "out": ("projected",),
 }
 _INSIDE: _Roles = ("scores", "scaled", "mask", "masked", "weights", "output", "projected")
-# What a tensor is made of: of the states in each group the first that is there.
-_READ: Mapping[Role, tuple[_Roles, ...]] = {
-    "q": (("x",), ("memory",)),
-    "k": (("x",), ("memory",)),
-    "v": (("x",), ("memory",)),
-    "kt": (("k",),),
-    "scores": (("q",), ("kt", "k")),
-    "scaled": (("scores",),),
-    "masked": (("scaled", "scores"), ("mask",)),
-    "weights": (("masked", "scaled", "scores"),),
-    "output": (("weights",), ("v",)),
-    "merged": (("output",),),
-    "projected": (("merged", "output"),),
-}
 
 
 def tie(parts: Sequence[Part], attention: Attention, there: AbstractSet[Role]) -> None:
@@ -81,7 +67,7 @@ def _source(part: Part, attention: Attention) -> _Roles:
 
 
 def _read(makes: _Roles, there: AbstractSet[Role]) -> list[Role]:
-    groups = [group for made in makes for group in _READ.get(made, ())]
+    groups = [group for made in makes for group in READS.get(made, ())]
     found: list[Role] = []
     for group in groups:
         first: Role | None = next((role for role in group if role in there), None)
