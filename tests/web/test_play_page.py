@@ -319,6 +319,8 @@ def test_the_server_is_gone(context: BrowserContext) -> None:
     expect(page.locator(".play-notice")).to_contain_text("does not answer")
     picture(page, "stale")
     assert text_of(page).endswith("print(1)")
+    page.close()  # which may ask again at any time, for as long as it is open
+    assert set(wrong) == {"Failed to load resource: net::ERR_CONNECTION_REFUSED"}
     wrong.clear()
 
 
