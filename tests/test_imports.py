@@ -20,18 +20,32 @@ ROOMS: dict[str, set[str]] = {
     # what happened
     "run": {"notebook"},  # where a notebook asks a Run to show itself
     "recording": {"run"},
+    "maps": set(),
     # what it was
     "attention": {"run"},
     "experiments": {"run", "recording", "attention", "descriptors"},
     "axes": {"run", "attention", "experiments"},
     "diagnosis": {"run"},
+    "capturing": {"run", "recording", "attention", "maps"},
+    "models": {"maps"},
     "checks": {"run", "recording", "attention", "experiments", "axes", "diagnosis"},
     # what there is to say
     "explanation": {"run", "attention", "axes"},
     "answers": {"run", "recording", "attention", "experiments", "axes", "diagnosis", "explanation", "words"},
     "words": set(),
-    "views": {"run", "checks", "diagnosis", "explanation", "answers", "words"},
-    "scene": {"run", "recording", "attention", "axes", "checks", "experiments", "explanation", "views", "words"},
+    "views": {"run", "checks", "diagnosis", "explanation", "answers", "maps", "words"},
+    "scene": {
+        "run",
+        "recording",
+        "attention",
+        "axes",
+        "checks",
+        "experiments",
+        "explanation",
+        "maps",
+        "views",
+        "words",
+    },
     "drawing": {"scene", "views", "words"},
     # the faces, which only put the rooms together
     "commandline": set(),
@@ -50,6 +64,18 @@ ROOMS: dict[str, set[str]] = {
     "pytest_plugin": {"testing"},
     "looking": {"run", "recording", "axes", "checks", "experiments", "diagnosis", "answers", "scene", "views", "words"}
     | {"checking", "settings", "telling"},
+    "mapping": {
+        "__init__",
+        "capturing",
+        "commandline",
+        "maps",
+        "models",
+        "output",
+        "replacing",
+        "scene",
+        "views",
+        "words",
+    },
     "launch": {"__init__", "run"},
     "drawn": {"axes", "checks", "commandline", "drawing", "explanation", "looking", "scene", "words"},
     "notebook": {"__init__", "axes", "checks", "drawing", "looking", "recording", "run", "scene", "telling", "views"}
@@ -90,13 +116,17 @@ ROOMS: dict[str, set[str]] = {
         "words",
     },
     "cli": {"__init__", "run", "recording", "attention", "experiments", "explanation", "answers", "views", "words"}
-    | {"commandline", "lessons", "output", "pages", "reporting", "settings", "launch", "web", "drawn"},
-    "__init__": {"run", "recording", "telling", "checks", "checking", "notebook"},
+    | {"commandline", "lessons", "output", "pages", "reporting", "settings", "launch", "web", "drawn", "mapping"},
+    "__init__": {"run", "recording", "capturing", "telling", "checks", "checking", "notebook"},
     "__main__": {"cli"},
 }
 # room: what it may import that is neither attnlab's nor Python's
 OUTSIDE: dict[str, set[str]] = {
     "recording": {"torch"},
+    "maps": {"torch", "numpy", "safetensors"},
+    "capturing": {"torch"},
+    "models": {"torch", "transformers"},
+    "mapping": {"torch"},
     "experiments": {"torch"},
     "checks": {"torch"},
     "scene": {"torch"},
@@ -107,7 +137,13 @@ OUTSIDE: dict[str, set[str]] = {
     "web": {"starlette", "torch", "uvicorn"},
 }
 # of these only classes may be taken: the data, and none of the work
-DATA_ONLY = {("views", "answers"), ("views", "explanation"), ("axes", "experiments"), ("drawing", "scene")}
+DATA_ONLY = {
+    ("views", "maps"),
+    ("views", "answers"),
+    ("views", "explanation"),
+    ("axes", "experiments"),
+    ("drawing", "scene"),
+}
 
 
 def room_of(file: Path) -> str:
