@@ -32,7 +32,7 @@ lessons: .venv/demo
 	done
 
 test: .venv/test
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist worksteal
 
 lint: .venv/lint .venv/test
 	@$(BIN)/ruff format --check .
@@ -82,7 +82,7 @@ clean:
 # Every verb works in .venv. attnlab needs no NumPy, but where it is missing PyTorch warns as soon as it is imported.
 .venv/demo: .venv/pip pyproject.toml constraints.txt Makefile
 	@echo "installing attnlab and PyTorch into .venv; the first time this takes minutes"
-	$(PIP) --build-constraint constraints.txt --editable '.[play,draw]' numpy
+	$(PIP) --build-constraint constraints.txt --editable '.[play,draw,map]'
 	@touch $@
 
 .venv/test .venv/lint .venv/docs .venv/web .venv/bench: .venv/demo
