@@ -8,7 +8,8 @@ import torch
 
 from attnlab.recording import numbers, operations
 from attnlab.recording.frames import Site
-from attnlab.recording.mode import Noted, Recorder, identity, ids
+from attnlab.recording.mode import Recorder, identity, ids
+from attnlab.recording.noted import Noted
 from attnlab.recording.places import Place, Places
 from attnlab.recording.tensors import Ids, Mark, Tensors, Text, number_of
 from attnlab.run import Arg, Count, Error, Opaque, Operand, Program, Ref, Run, Size, Slice, Source, Step, Value
@@ -137,7 +138,8 @@ class _Builder:
 
     def sizes(self) -> tuple[Size, ...]:
         found: list[Size] = []
-        for mark, asked, site in self._recorder.sizes:
+        noted = self._recorder.sizes
+        for mark, asked, site in zip(noted[::3], noted[1::3], noted[2::3], strict=True):
             value = number_of(mark)
             source = _source(self._place(site))
             shape = self._recorder.tensors.forms[value][0]

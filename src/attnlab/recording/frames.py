@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -82,6 +82,10 @@ class Module:
         self.type = type(module).__name__
 
 
+# The sites of a frame that is not the user's: it keeps none, since it stands for the frames that it calls, too.
+_NONE: dict[int, Site] = {}
+
+
 class Tag:
     """What is known of one frame.
 
@@ -96,14 +100,14 @@ class Tag:
     def __init__(
         self,
         owner: Frames,
-        sites: dict[int, Site] | None,
+        sites: dict[int, Site],
         user: Site | None,
         module: Module | None,
         call: int,
         frame: int,
     ) -> None:
         self.owner = owner
-        self.own = sites is not None
+        self.own = sites is not _NONE
         self.sites = sites
         self.user = user
         self.module = module
@@ -134,7 +138,7 @@ class Frames:
         self._codes: dict[int, tuple[CodeType, bool | None, dict[int, Site]]] = {}
         self._modules: dict[int, Module] = {}
         self._paths: dict[int, tuple[weakref.ref[torch.nn.Module], dict[int, tuple[Any, str]]]] = {}
-        self._outside = Tag(self, None, None, None, 0, 0)
+        self._outside = Tag(self, _NONE, None, None, 0, 0)
         self.calls = 0
         self._frames = 0
 
@@ -175,7 +179,7 @@ class Frames:
         tag: Any = self._outside
         while walk is not None:
             known: Any = walk.f_trace
-            if known.__class__ is Tag and known.owner is self:
+            if known is not None and type(known) is Tag and known.owner is self:
                 tag = known
                 break
             new.append(walk)
@@ -208,9 +212,11 @@ class Frames:
     def _enter(self, frame: FrameType, caller: Tag, module: Module | None) -> Tag:
         """A tag for a library's frame."""
         if not caller.own:
-            return Tag(self, None, caller.user, module, caller.call, caller.frame)
+            return Tag(self, _NONE, caller.user, module, caller.call, caller.frame)
         self.calls += 1
-        return Tag(self, None, self.site(cast("FrameType", frame.f_back)), module, self.calls, caller.frame)
+        back: Any = frame.f_back
+        user = caller.sites.get(back.f_lasti) or self.site(back)
+        return Tag(self, _NONE, user, module, self.calls, caller.frame)
 
     def site(self, frame: FrameType) -> Site:
         """The site at which the frame stands now, made where it is new."""
@@ -223,7 +229,8 @@ class Frames:
 
     def _module(self, module: torch.nn.Module, outer: Module | None) -> Module:
         known = self._modules.get(id(module))
-        if known is not None and known.ref() is module and (outer is None or known.root() is outer.root()):
+        # (An object has one weak reference: where that is the same, so is the object.)
+        if known is not None and known.ref() is module and (outer is None or known.root is outer.root):
             return known
         root = module if outer is None else outer.root() or module
         paths = self._paths.get(id(root))

@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from attnlab.recording.frames import TRAMPOLINE, Frames, Module, Site, Tag
+from attnlab.recording.noted import Noted, Steps
 from attnlab.recording.tape import Tape
-from attnlab.recording.tensors import Ids, Mark, Tensors
+from attnlab.recording.tensors import PLAIN, Ids, Mark, Tensors
 from attnlab.recording.tracebacks import arrive_clean
 
 # The bounds of a record. A loop's first rounds are recorded in full and the rest is counted: an
@@ -73,12 +74,7 @@ _KINDS: dict[Any, int] = {
 }
 
 
-# One operation as it is noted, plain tuples to be quick: the function, what was passed by place and by
-# name, the site of the call and the user's, the module, the call's and the frame's number, grad mode.
-Noted: TypeAlias = "tuple[Any, Any, dict[str, Any] | None, Site, Site | None, Module | None, int, int, bool]"
-_Read: TypeAlias = "Callable[[Any, Module | None], tuple[Any, ...]]"
-# A question for sizes: of which value, which axis (None: all), and where it was asked.
-Asked: TypeAlias = "tuple[Mark, int | None, Site]"
+_Read: TypeAlias = "Callable[[Any, Module | None], list[Any]]"
 
 
 class Recorder(TorchFunctionMode):
@@ -88,17 +84,18 @@ class Recorder(TorchFunctionMode):
     user's code. The record holds no tensor: see `finish.py` for how it becomes a Run.
 
     Of the step `i` are kept what was noted of it, `steps[i]`; the number of the value that it made, or the
-    numbers, `results[i]`; and, where there are any, of those that it overwrote, `overwritten[i]`.
+    numbers, `results[i]`; and, where there are any, of those that it overwrote, `overwritten[i]`. Of each
+    question for sizes stand three in `sizes`: the mark of which value, which axis (None: all), the site.
     """
 
     def __init__(self, numbers: bool = False, own: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.tensors = Tensors(numbers)
         self.frames = Frames(own, self._met)
-        self.steps: list[Noted] = []
+        self.steps = Steps()
         self.results: list[int | Ids] = []
         self.overwritten: dict[int, Ids] = {}
-        self.sizes: list[Asked] = []
+        self.sizes: list[Any] = []
         self.counted: dict[tuple[int, Any], tuple[Any, Site | None, int]] = {}
         self.failure: tuple[tuple[int, type, str], Noted] | None = None
         self.lost: list[str] = []
@@ -123,9 +120,9 @@ class Recorder(TorchFunctionMode):
         if kind != _QUIET:
             try:
                 tag: Any = frame.f_trace
-                if tag.__class__ is not Tag or tag.owner is not self.frames:
+                if type(tag) is not Tag or tag.owner is not self.frames:
                     tag = self.frames.tag(frame)
-                site = (tag.sites.get(frame.f_lasti) if tag.own else None) or self.frames.site(frame)
+                site = tag.sites.get(frame.f_lasti) or self.frames.site(frame)
                 if _gettrace() is None and _getprofile() is None:  # the program would be told of the frame
                     call = site.call
                 if kind is None:
@@ -135,11 +132,13 @@ class Recorder(TorchFunctionMode):
                 read = self.tensors.read_unseen if beneath else self.tensors.read
                 if kind >= _STEP:
                     noted = self._before(func, args, kwargs, site, tag, read)
-                    writes = kind == _WRITES or "out" in kwargs
-                    closely = writes or beneath > 0
-                    if writes and self.tape is not None:
-                        self.tape.before_writing(args, kwargs, noted)
-                elif kind == _SIZE and tag.own and len(self.sizes) < STEP_LIMIT:
+                    if kind == _WRITES or "out" in kwargs:
+                        closely = True
+                        if self.tape is not None:
+                            self.tape.before_writing(args, kwargs, noted)
+                    elif beneath:
+                        closely = True
+                elif kind == _SIZE and tag.own and len(self.sizes) < 3 * STEP_LIMIT:
                     self._ask(func, args, kwargs, site, tag, read)
             except Exception as error:  # a fault of ours must never become the program's
                 self._lose(error)
@@ -154,9 +153,14 @@ class Recorder(TorchFunctionMode):
             raise
         if noted is not None:
             if self.nudge is not None:
-                result = self.nudge(len(self.steps), noted, result)
+                result = self.nudge(len(self.results), noted, result)
             try:
-                self._after(noted, result, args, kwargs, closely)
+                if closely or type(result) is not Tensor or self.tape is not None:
+                    self._after(noted, result, args, kwargs, closely)
+                else:  # as nearly always: all that `_after` would do, without a call
+                    made = self.tensors.made(result, len(self.results))
+                    self.steps.add(noted)
+                    self.results.append(made)
             except Exception as error:
                 self._lose(error)
         return result
@@ -187,7 +191,7 @@ class Recorder(TorchFunctionMode):
         key = tag.key
         counts = site.counts
         counts[key] = count = counts.get(key, 0) + 1
-        if count > SITE_LIMIT or len(self.steps) >= STEP_LIMIT:
+        if count > SITE_LIMIT or len(self.results) >= STEP_LIMIT:
             self._count(func, args, kwargs, site if tag.own else tag.user)
             return None
         if tag.own:
@@ -199,7 +203,10 @@ class Recorder(TorchFunctionMode):
             user = tag.user
         module = tag.module
         passed = read(args, module)
-        named = dict(zip(kwargs, read(kwargs.values(), module), strict=True)) if kwargs else None
+        named: dict[str, Any] | None = None
+        if kwargs:
+            plain = PLAIN.issuperset(map(type, kwargs.values()))
+            named = kwargs.copy() if plain else dict(zip(kwargs, read(kwargs.values(), module), strict=True))
         return (func, passed, named, site, user, module, call, tag.frame, _grad())
 
     def _count(self, func: Any, args: Any, kwargs: Any, user: Site | None) -> None:
@@ -212,14 +219,14 @@ class Recorder(TorchFunctionMode):
     def _ask(self, func: Any, args: Any, kwargs: Any, site: Site, tag: Tag, read: _Read) -> None:
         axis = 0 if func is Tensor.__len__ else args[1] if len(args) > 1 else kwargs.get("dim")
         if axis is None or isinstance(axis, int):
-            self.sizes.append((read(args[:1], tag.module)[0], axis, site))
+            self.sizes.extend((read(args[:1], tag.module)[0], axis, site))
 
     def _after(self, noted: Noted, result: Any, args: Any, kwargs: Any, closely: bool) -> None:
         """Note what came out, and give the step its place in the record.
 
         `closely`: it may have written into its arguments, or a mode of the program's must not be asked.
         """
-        step = len(self.steps)
+        step = len(self.results)
         before: Ids = ()
         made: int | Ids
         if closely:
@@ -231,7 +238,7 @@ class Recorder(TorchFunctionMode):
         else:
             made = self.tensors.write(result, step)
         if made != () or before or _reads(noted):
-            self.steps.append(noted)
+            self.steps.add(noted)
             self.results.append(made)
             if before:
                 self.overwritten[step] = before

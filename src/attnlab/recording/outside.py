@@ -24,7 +24,8 @@ import torch
 import torch.overrides
 
 from attnlab.recording.imports import when_imported
-from attnlab.recording.mode import Noted, Recorder, hide
+from attnlab.recording.mode import Recorder, hide
+from attnlab.recording.noted import Noted
 from attnlab.recording.operations import Outside
 from attnlab.recording.tracebacks import without_added
 

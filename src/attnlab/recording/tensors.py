@@ -13,7 +13,8 @@ from torch.nn import Parameter
 from attnlab.recording.frames import Module
 from attnlab.recording.numbers import RawNumbers, take
 
-_PLAIN = frozenset({int, float, bool, str, type(None)})
+# Types whose values are noted as they are.
+PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
 # Shape, dtype and device of a value.
@@ -62,7 +63,7 @@ class Tensors:
         self._writes: dict[int, int | None] = {}
         self._take = numbers
 
-    def read(self, args: Iterable[Any], module: Module | None) -> tuple[Any, ...]:
+    def read(self, args: Iterable[Any], module: Module | None) -> list[Any]:
         """Arguments as they are noted: tensors as `Mark`, plain values as they are, the rest by kind."""
         get = self._known.get
         found: list[Any] = []
@@ -78,15 +79,15 @@ class Tensors:
                     found.append(known.mark)
                 else:
                     found.append(self._arrive(arg, module))
-            elif kind in _PLAIN:
+            elif kind in PLAIN:
                 found.append(arg)
             elif kind is tuple or kind is list:
-                found.append(self.read(arg, module))
+                found.append(tuple(self.read(arg, module)))
             else:
                 found.append(self._read_other(arg, module))
-        return tuple(found)
+        return found
 
-    def read_unseen(self, args: Iterable[Any], module: Module | None) -> tuple[Any, ...]:
+    def read_unseen(self, args: Iterable[Any], module: Module | None) -> list[Any]:
         """The same, without a tensor subclass or a mode of the program's being asked."""
         with torch._C.DisableTorchFunction():
             return self.read(args, module)
@@ -99,11 +100,11 @@ class Tensors:
                     return known.mark
                 return self._arrive(arg, module)
         if isinstance(arg, (tuple, list)):  # torch.Size, named tuples
-            return self.read(arg, module)
+            return tuple(self.read(arg, module))
         if isinstance(arg, slice):
             return slice(*self.read((arg.start, arg.stop, arg.step), module))
         if isinstance(arg, dict):
-            return self.read(arg.values(), module)
+            return tuple(self.read(arg.values(), module))
         kind: Any = arg.__class__
         return Text(str(arg) if arg is Ellipsis or kind.__module__ == "torch" else kind.__name__)
 
@@ -112,7 +113,7 @@ class Tensors:
         version = _version(tensor)
         known = self._known.get(id(tensor))
         if known is None or known() is not tensor:
-            number = self._note(tensor, None)
+            number = self.made(tensor, None)
             self.origins[number] = _origin(tensor, module)
             return number * 1j
         if known.version == version:  # an inference tensor, whose version has to be asked with care
@@ -133,7 +134,7 @@ class Tensors:
         kind = result.__class__
         if kind is Tensor or kind is Parameter:
             return (self.made(result, step),)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return ()
         if isinstance(result, Tensor):
             with torch._C.DisableTorchFunction():
@@ -144,12 +145,32 @@ class Tensors:
             return tuple([number for item in result for number in self.write(item, step)])
         return ()
 
-    def made(self, tensor: Tensor, step: int) -> int:
-        """Note one tensor, of PyTorch's own class, as made by `step`."""
-        known = self._known.get(id(tensor))
-        if known is not None and known() is tensor and known.version == _version(tensor):
+    def made(self, tensor: Tensor, step: int | None) -> int:
+        """The number of a tensor that `step` made; a new one unless the tensor is in a state that was seen before."""
+        key = id(tensor)
+        known = self._known.get(key)
+        try:
+            version = tensor._version
+        except RuntimeError:  # see `_version`, which would cost a call here
+            version = 0
+        if known is not None and known() is tensor and known.version == version:
             return number_of(known.mark)  # handed back as it is: `x.contiguous()`, or noted as overwritten
-        return self._note(tensor, step)
+        makers = self.makers
+        number = len(makers)
+        self._known[key] = known = _Known(tensor)
+        known.mark = number * 1j
+        known.version = version
+        # Each form is kept once, however many values have it: to write memory costs more than to look.
+        try:
+            form = (tensor.shape, tensor.dtype, tensor.device)
+            form = self._met.setdefault(form, form)
+        except (RuntimeError, TypeError):  # a nested tensor has no sizes; a size that is symbolic has no hash
+            form = (_shape(tensor), tensor.dtype, tensor.device)
+        self.forms.append(form)
+        makers.append(step)
+        if self._take:
+            self.numbers[number] = take(tensor)
+        return number
 
     def unseen(self, args: Any) -> None:
         """Note that the memory of tensors among the arguments was written to by a step that is not in the record."""
@@ -178,32 +199,10 @@ class Tensors:
 
     def _change(self, tensor: Tensor, known: _Known, step: int | None) -> int:
         """The number of the new state of a tensor that was seen in another."""
-        number = self._note(tensor, step)
+        number = self.made(tensor, step)
         origin = self.origins.get(number_of(known.mark))
         if origin is not None:
             self.origins[number] = origin
-        return number
-
-    def _note(self, tensor: Tensor, step: int | None) -> int:
-        """The number of a state of a tensor that was not seen before."""
-        makers = self.makers
-        number = len(makers)
-        self._known[id(tensor)] = known = _Known(tensor)
-        known.mark = number * 1j
-        try:
-            known.version = tensor._version
-        except RuntimeError:  # see `_version`, which would cost a call here
-            known.version = 0
-        # Each form is kept once, however many values have it: to write memory costs more than to look.
-        try:
-            form = (tensor.shape, tensor.dtype, tensor.device)
-            form = self._met.setdefault(form, form)
-        except (RuntimeError, TypeError):  # a nested tensor has no sizes; a size that is symbolic has no hash
-            form = (_shape(tensor), tensor.dtype, tensor.device)
-        self.forms.append(form)
-        makers.append(step)
-        if self._take:
-            self.numbers[number] = take(tensor)
         return number
 
 
