@@ -28,7 +28,9 @@ from mutation.operators import MEANT, mutants
 from mutation.script import Mutant
 
 from attnlab.checks.rules import rules
-from attnlab.experiments.server import Request, Server, Start
+from attnlab.experiments.request import Request
+from attnlab.experiments.server import Server
+from attnlab.experiments.start import Start
 from attnlab.run import Program
 
 ROOT = Path(__file__).parents[1]

@@ -22,7 +22,8 @@ from typing import Any
 import attnlab.checking
 from attnlab.checks.finding import Finding
 from attnlab.checks.rules import rules
-from attnlab.experiments.server import Server, Start
+from attnlab.experiments.server import Server
+from attnlab.experiments.start import Start
 
 rules()  # loaded, and nothing of torch used, before a process is forked off
 

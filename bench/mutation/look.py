@@ -16,7 +16,8 @@ import torch
 
 from attnlab.checks.judge import judge
 from attnlab.checks.whole import Whole
-from attnlab.experiments.server import Server, Start
+from attnlab.experiments.server import Server
+from attnlab.experiments.start import Start
 from attnlab.recording.program import Conditions, run_program
 from attnlab.recording.tape import Tape
 from attnlab.run import Program, Run

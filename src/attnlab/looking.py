@@ -19,7 +19,8 @@ from attnlab.checks.judge import Verdict
 from attnlab.checks.whole import Whole
 from attnlab.experiments.changes import BadChange
 from attnlab.experiments.lab import Lab, NotAgain
-from attnlab.experiments.server import Request, Server
+from attnlab.experiments.request import Request
+from attnlab.experiments.server import Server
 from attnlab.recording.ground import ground
 from attnlab.recording.tape import Tape
 from attnlab.run import Run

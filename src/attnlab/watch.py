@@ -1,4 +1,4 @@
-"""Watching a program from its first line to its last: `attnlab explain`, `check`, `report`, `draw`.
+"""Watching a program from its first line to its last: `attnlab explain`, `check`, `report`, `draw`, `map`.
 
 `launch.py` turns the process into `python FILE`, with the hook of `hook/` in it; there `attach` begins
 to record, and when the program has ended says what happened.
@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
 from attnlab.commandline import Command, Misused, parse
-from attnlab.experiments.server import Reply, Request, Server, Start
+from attnlab.experiments.request import Reply, Request
+from attnlab.experiments.server import Server
+from attnlab.experiments.start import Start
 from attnlab.output import colour, flush_files, own_stderr, own_stdout, say, width, write_whole
+from attnlab.recording.imports import when_imported
 from attnlab.recording.session import Session
 from attnlab.run import Program, Run
 from attnlab.words import Words, catalog, language
@@ -30,7 +33,8 @@ def attach(request: str) -> None:
     # code (as dataclasses do) would make Python forget that an interrupt ended the program.
     argv, output = json.loads(request)
     command = parse(argv)
-    kind = {"check": _Checking, "report": _Reporting, "draw": _Drawing}.get(command.verb, _Explaining)
+    kinds = {"check": _Checking, "report": _Reporting, "draw": _Drawing, "map": _Mapping}
+    kind = kinds.get(command.verb, _Explaining)
     for name in kind.needed():
         importlib.import_module(name)
     words = Words(language(command.last("lang"), os.environ))
@@ -53,10 +57,13 @@ class _Watch:
         self._start = Start.now()
         self._server: Server | None = None
         self._process = os.getpid()
-        program = Program(command.kind, command.program, command.argv)
-        self._session = Session(program, numbers=True, on_torch=self._serve, on_start=self._keep)
+        self._session = self._watching(Program(command.kind, command.program, command.argv))
         self._session.wait_for_torch()
         atexit.register(self._finish)  # the first to be registered is the last to be called
+
+    def _watching(self, program: Program) -> Session | _Capture:
+        """What watches the program."""
+        return Session(program, numbers=True, on_torch=self._serve, on_start=self._keep)
 
     def _screen(self) -> IO[str] | None:
         """Where it is said, unless another file was asked for."""
@@ -296,7 +303,7 @@ class _Drawing(_Showing):
 
     def _told(self, run: Run, stdout: IO[str]) -> str:
         from attnlab import drawn
-        from attnlab.drawing.raster import png
+        from attnlab.drawing.raster import missing, png
         from attnlab.explanation.overview import NoLayer
         from attnlab.views.terminal import sentence
 
@@ -311,7 +318,88 @@ class _Drawing(_Showing):
             return self._misused(error.id, **error.params)
         except NoLayer as error:
             return self._words.say("command.misused", sentence=sentence(error.message, self._words)) + "\n"
-        return self._written(name, png(picture) if name.lower().endswith(".png") else picture, "draw.written")
+        if not name.lower().endswith(".png"):
+            return self._written(name, picture, "draw.written")
+        told = self._written(name, png(picture), "draw.written")
+        boxes = missing(picture)
+        return told + self._misused("draw.boxes", count=len(boxes), some=boxes[:8]) if boxes else told
+
+
+class _Capture:
+    """In the place of a `Session`, where nothing is recorded: attentions are taken as they happen.
+
+    `begin` is called when the program has imported torch, `end` when it has ended.
+    """
+
+    def __init__(self, program: Program, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._program = program
+        self._begin = begin
+        self._end = end
+        self._process = os.getpid()
+
+    def wait_for_torch(self) -> None:
+        """Begin when torch is there."""
+        self._undo = when_imported("torch", self._imported)
+
+    def finish(self, error: BaseException | None, exit_code: int | None) -> Run:
+        """Stop. The run has no steps."""
+        self._undo()
+        self._end()
+        return Run.empty(self._program, None if error is None else (type(error).__name__, str(error)), exit_code, 0.0)
+
+    def _imported(self) -> None:
+        if os.getpid() == self._process:  # else a child that the program forked: it is not the one watched
+            self._begin()
+
+
+class _Mapping(_Watch):
+    """`attnlab map FILE`."""
+
+    def __init__(self, command: Command, words: Words, output: int | None) -> None:
+        from attnlab.mapping.asking import asked
+
+        self._asked = asked(command)
+        self._code = 0
+        self._mapped: Any = None
+        super().__init__(command, words, output)
+
+    @staticmethod
+    def needed() -> Iterable[str]:
+        """The modules that are needed to tell, as far as they need no torch."""
+        return "attnlab.mapping.asking", "attnlab.mapping.progress", "attnlab.views.paint"
+
+    def _watching(self, program: Program) -> _Capture:
+        return _Capture(program, self._begin, self._end)
+
+    def _begin(self) -> None:
+        from attnlab.mapping.program import Mapped
+
+        self._mapped = Mapped(self._asked, self._words)
+
+    def _end(self) -> None:
+        if self._mapped is not None:
+            self._mapped.end()
+
+    def _told(self, run: Run, stdout: IO[str]) -> str:
+        try:
+            if self._mapped is None:
+                raise Misused("map.none", name=self._command.program)
+            return self._mapped.told(stdout)
+        except Misused as error:
+            if error.id != "map.none":  # else nothing was asked that can't be had: the program's own code stays
+                self._code = 2
+            sentence = self._words.say(error.id, **error.params)
+            with contextlib.suppress(OSError):
+                os.write(2, (self._words.say("command.misused", sentence=sentence) + "\n").encode())
+            return ""
+
+    def _leave(self, error: BaseException | None) -> None:
+        if self._code and error is None:
+            flush_files()
+            os._exit(self._code)  # as a use that is wrong before the program has run
+        if self._asked.live and not self._code:
+            flush_files()
+            os.execv(sys.executable, [sys.executable, "-P", "-m", "attnlab", *self._asked.serving(self._command)])
 
 
 def _size(count: int) -> str:

@@ -10,7 +10,7 @@ from attnlab.answers.data import Answer, Block, Cell, Table, Text, Title
 from attnlab.attention import Attention, find
 from attnlab.experiments.changes import Change, Replace, SetConstant
 from attnlab.experiments.lab import Lab, Trial
-from attnlab.experiments.server import Request
+from attnlab.experiments.request import Request
 from attnlab.explanation.data import Message, say
 from attnlab.run import Run
 

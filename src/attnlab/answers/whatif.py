@@ -17,7 +17,7 @@ from attnlab.experiments import constants
 from attnlab.experiments.changes import BadChange, Change, Replace, SetConstant
 from attnlab.experiments.compare import Comparison
 from attnlab.experiments.lab import Lab, Trial
-from attnlab.experiments.server import Request
+from attnlab.experiments.request import Request
 from attnlab.explanation.data import Message, say
 from attnlab.run import Error, Run, Step
 

@@ -9,7 +9,7 @@ from attnlab.checks.applying import applied
 from attnlab.checks.found import Edit
 from attnlab.checks.judge import Places, Verdict
 from attnlab.checks.whole import LONGEST, Whole
-from attnlab.experiments.server import Request
+from attnlab.experiments.request import Request
 
 # So many mends are tried.
 MOST = 12

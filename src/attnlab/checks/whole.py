@@ -12,7 +12,7 @@ from attnlab.attention.graph import Graph
 from attnlab.attention.origins import Origins
 from attnlab.experiments.changes import Mode
 from attnlab.experiments.replay import Replay
-from attnlab.experiments.server import Reply, Request
+from attnlab.experiments.request import Reply, Request
 from attnlab.recording.tape import Tape
 from attnlab.run import Run
 

@@ -14,7 +14,9 @@ from attnlab.attention import Attention, find
 from attnlab.experiments import constants
 from attnlab.experiments.changes import Change, Constant, Mode, Nudge, Replace, Seed, SetConstant
 from attnlab.experiments.compare import Comparison, compare
-from attnlab.experiments.server import Ended, Reply, Request, Server, Start
+from attnlab.experiments.request import Ended, Reply, Request
+from attnlab.experiments.server import Server
+from attnlab.experiments.start import Start
 from attnlab.run import Program, Run
 
 # A first run may take this long (seconds); a program that took longer than LONG is not run again unasked.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from attnlab.experiments import constants
 from attnlab.experiments.changes import Constant, SetConstant
 from attnlab.experiments.compare import align
-from attnlab.experiments.server import Reply, Request
+from attnlab.experiments.request import Reply, Request
 from attnlab.run import Run
 
 # Programs that took longer the first time are not run again without being asked to.

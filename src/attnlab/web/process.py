@@ -8,7 +8,8 @@ import importlib
 import sys
 import sysconfig
 
-from attnlab.experiments.server import Start, serve
+from attnlab.experiments.serving import serve
+from attnlab.experiments.start import Start
 
 # Loaded once here, so that no run has to; torch comes first, as in a program.
 _NEEDED = (

@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-from attnlab.experiments.server import Reply, Request
+from attnlab.experiments.request import Reply, Request
 from attnlab.run import Program
 from attnlab.web.file import File
 from attnlab.web.whys import Both, answered

@@ -9,7 +9,7 @@ from attnlab.answers import why
 from attnlab.experiments import constants
 from attnlab.experiments.changes import BadChange
 from attnlab.experiments.lab import Lab, NotAgain
-from attnlab.experiments.server import Reply, Request
+from attnlab.experiments.request import Reply, Request
 from attnlab.views.answer import lines
 from attnlab.words import LANGUAGES, Language, Words, catalog
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attnlab.descriptors import out_of_the_way
-from attnlab.experiments.server import Reply, Request, Server
+from attnlab.experiments.request import Reply, Request
+from attnlab.experiments.server import Server
 
 _GRACE = 3.0  # seconds that the process has to end by itself
 

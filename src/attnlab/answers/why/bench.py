@@ -18,7 +18,7 @@ from attnlab.experiments import sizes
 from attnlab.experiments.changes import Nudge, SetConstant
 from attnlab.experiments.compare import align
 from attnlab.experiments.lab import Lab
-from attnlab.experiments.server import Reply, Request
+from attnlab.experiments.request import Reply, Request
 from attnlab.experiments.sizes import Trial
 from attnlab.run import Numbers, Run, Step, Value
 
