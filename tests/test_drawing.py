@@ -5,17 +5,19 @@ import struct
 import subprocess
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import resvg_py
 import torch
 from torch import Tensor, nn
 
 from attnlab.checks.whole import Whole
 from attnlab.commandline import Misused, parse
 from attnlab.drawing.colour import scale
-from attnlab.drawing.raster import SCALE, png
+from attnlab.drawing.raster import SCALE, missing, png
 from attnlab.drawn import Asked, asked, drawing
 from attnlab.explanation.overview import NoLayer
 from attnlab.recording.api import taped
@@ -130,6 +132,14 @@ def test_as_png(heads: tuple[Heads, Whole]) -> None:
     assert struct.unpack(">II", data[16:24]) == tuple(SCALE * int(root.get(side) or 0) for side in ("width", "height"))
 
 
+def test_characters_that_no_font_has_are_known(heads: tuple[Heads, Whole], monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = drawing(heads[1], WEIGHTS, Words("en"))
+    assert missing(picture) == ""
+    assert missing(picture.replace("query 0", "\u3000\u200b\u0301")) == "", "what is rightly not seen"
+    monkeypatch.setattr(resvg_py, "svg_to_bytes", partial(resvg_py.svg_to_bytes, skip_system_fonts=True))
+    assert set("查询键注意力权重") <= set(missing(drawing(heads[1], WEIGHTS, Words("zh"))))
+
+
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
@@ -177,6 +187,17 @@ def test_the_command_draws_and_leaves_the_program_its_stdout(tmp_path: Path) -> 
     assert {"Q", "attention_weights", "[2, 4, 8] · line 42"} <= set(texts((tmp_path / "flow.svg").read_text("utf-8")))
     attnlab(DEMO, "--weights", "-o", "weights.PNG", folder=tmp_path)
     assert (tmp_path / "weights.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_without_its_characters_is_told(tmp_path: Path) -> None:
+    without_fonts = "\nimport functools, resvg_py\nrender = resvg_py.svg_to_bytes\n"
+    without_fonts += "resvg_py.svg_to_bytes = functools.partial(render, skip_system_fonts=True)\n"
+    (tmp_path / "demo.py").write_text(Path(DEMO).read_text("utf-8") + without_fonts, "utf-8")
+    done = attnlab("demo.py", "-o", "flow.png", folder=tmp_path)
+    written, boxes = done.stderr.splitlines()
+    assert written.startswith("attnlab: drawn in flow.png (")
+    assert "in no font of this machine" in boxes
+    assert (tmp_path / "flow.png").exists()
 
 
 @pytest.mark.parametrize(

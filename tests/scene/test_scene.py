@@ -60,6 +60,41 @@ def test_the_demo_is_told_part_by_part() -> None:
     assert scene["files"][0]["text"] == DEMO.read_text(encoding="utf-8")
 
 
+FUSED = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(12, 36), nn.Linear(12, 12)
+
+    def forward(self, x):
+        q, k, v = (part.view(2, 5, 3, 4).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 5, 12))
+
+x = torch.randn(2, 5, 12)
+Attention()(x)
+nn.MultiheadAttention(12, 3, batch_first=True)(x, x, x)
+"""
+
+
+def test_a_fused_call_makes_what_is_made_within_it(tmp_path: Path) -> None:
+    within = ["scores", "scaled", "weights", "output"]
+    sdpa, whole = (
+        [(part["makes"], part["reads"]) for part in told["parts"]] for told in scene_of(tmp_path, FUSED)["told"]
+    )
+    assert sdpa == [
+        (["x"], []),
+        (["q", "k", "v"], ["x"]),
+        (within, ["q", "k", "v"]),
+        (["merged"], ["output"]),
+        (["projected"], ["merged"]),
+    ]
+    assert whole == [(["x"], []), (["q", "k", "v", *within, "projected"], ["x"])]
+
+
 def test_spans_count_as_a_page_counts(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, WIDE)
     codes = tensors(scene)["scores"]["codes"]

@@ -26,7 +26,7 @@ _MADE: Mapping[str, _Roles] = {
     "merge": ("merged",),
     "out": ("projected",),
 }
-_INSIDE: _Roles = ("scores", "scaled", "mask", "masked", "weights", "output", "projected")
+_INSIDE: _Roles = ("scores", "scaled", "mask", "masked", "weights", "output")
 
 
 def tie(parts: Sequence[Part], attention: Attention, there: AbstractSet[Role]) -> None:
@@ -51,7 +51,7 @@ def _made(part: Part, attention: Attention) -> _Roles:
     if marks == {"q", "k", "v"}:
         return "q", "k", "v"
     if {"softmax", "q"} <= marks:  # all of it in one call
-        return ("q", "k", "v", *_INSIDE) if attention.style in ("mha", "layer") else _INSIDE
+        return ("q", "k", "v", *_INSIDE, "projected") if attention.style in ("mha", "layer") else _INSIDE
     if marks == {"scale"} and not set(attention.scale) - {*attention.q.scale, *attention.k.scale}:
         scaled: list[tuple[Role, tuple[int, ...]]] = [("q", attention.q.scale), ("k", attention.k.scale)]
         return tuple(role for role, steps in scaled if steps)  # before the product
