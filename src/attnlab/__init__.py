@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from attnlab.run import Run
 
 if TYPE_CHECKING:
+    from attnlab.capturing import capture
     from attnlab.checking import check
     from attnlab.checks.finding import Finding
     from attnlab.recording.api import record
     from attnlab.telling import explain
 
 # `load_ipython_extension` is what IPython asks for at `%load_ext attnlab`; it is no part of the interface.
-__all__ = ["Finding", "Run", "check", "explain", "record"]
+__all__ = ["Finding", "Run", "capture", "check", "explain", "record"]
 __version__ = "0.1.0"
 
 
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:
         from attnlab.recording.api import record
 
         return record
+    if name == "capture":
+        from attnlab.capturing import capture
+
+        return capture
     if name == "explain":
         from attnlab.telling import explain
 

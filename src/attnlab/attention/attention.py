@@ -40,12 +40,15 @@ class Grid:
 
     `value` is None where a fused operation keeps it to itself. `query`, `key`: axes counted from the front; None
     where there is no such axis (a single query), where there are several, or where it could not be followed.
+    `parts`: for each axis what it holds and how many, the slowest first: samples and heads may share one, and none
+    is known for one of size 1 that was put there. Empty where the axes could not be followed.
     """
 
     step: int
     value: int | None
     query: int | None
     key: int | None
+    parts: tuple[tuple[tuple[Role, int], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

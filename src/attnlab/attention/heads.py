@@ -6,7 +6,9 @@ are found where they are folded into the batch (`(b h) n d`), and windows or row
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from types import MappingProxyType
 from typing import NamedTuple
 
 from attnlab.attention.axes import Axis, roots_of, size_of
@@ -27,12 +29,16 @@ class Sides(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """`letters` stand for head axes alone, `queries` for the axes of queries: none for a single query without one."""
+    """`letters` stand for head axes alone, `queries` for the axes of queries: none for a single query without one.
+
+    `folded`: of a letter that stands for heads and samples in one axis its parts, whether each is heads, and sizes.
+    """
 
     heads: int
     kv_heads: int | None
     letters: frozenset[int]
     queries: tuple[int, ...]
+    folded: Mapping[int, tuple[tuple[bool, int], ...]] = MappingProxyType({})
 
 
 def count_heads(sides: Sides, graph: Graph, origins: Origins) -> Heads:
@@ -62,6 +68,7 @@ class _Counter:
         queries = self._queries()
         heads, kv_heads = 1, 1
         alone: set[int] = set()
+        folded: dict[int, tuple[tuple[bool, int], ...]] = {}
         for letter in self._sides.product.letters:
             if letter in self._sides.keys or letter in queries:
                 continue
@@ -76,7 +83,10 @@ class _Counter:
             kv_heads = None if kv_heads is None or own is None else kv_heads * own
             if whole:
                 alone.add(letter)
-        return Heads(heads, kv_heads, frozenset(alone), queries) if heads > 1 else self._by_place(queries)
+            else:
+                axis, features = (q_axis, self._q_features) if of_q == here else (k_axis, self._k_features)
+                folded[letter] = tuple((self._origins.is_cut(part, features), part.size) for part in axis)
+        return Heads(heads, kv_heads, frozenset(alone), queries, folded) if heads > 1 else self._by_place(queries)
 
     def _cut(self, axis: Axis, features: set[int]) -> int:
         """The size of the part of an axis that was cut out of the features."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from attnlab.attention.axes import Axes, Roots, roots_of
+from attnlab.attention.axes import Axes, Axis, Roots, roots_of
 from attnlab.attention.graph import FIRST_ONLY, POINTWISE, VIEWS, Graph, axes_of, axis_of
 from attnlab.attention.layout import REDUCTIONS, carry
 from attnlab.attention.origins import Origins
@@ -131,9 +131,10 @@ class Trails:
         """Whether a value holds the scores, or weights, of a product."""
         return any(trail.product.step == found.step for trail in self.trails(number))
 
-    def seeds(self, trail: Trail, axis: int) -> frozenset[int]:
-        """The seeds that an axis of a trail's tensor comes from."""
-        return frozenset(self._roots.ancestors(roots_of(trail.labels[axis])) & set(trail.seeds))
+    def seeds(self, trail: Trail, axis: int | Axis) -> frozenset[int]:
+        """The seeds that an axis of a trail's tensor comes from, or some parts of one."""
+        parts = trail.labels[axis] if isinstance(axis, int) else axis
+        return frozenset(self._roots.ancestors(roots_of(parts)) & set(trail.seeds))
 
     def _rank(self, end: Found) -> tuple[bool, bool, int]:
         """Smaller is better: v has the same origin as a factor of the scores; the softmax's axis is the one summed."""

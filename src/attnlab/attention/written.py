@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan, prod
 
 from attnlab.attention.after import after
@@ -69,6 +70,7 @@ class Written:
         surveyor = Surveyor(trail, roles, weights_step, graph, self._trails)
         way = surveyor.way()
         scores, weights = (self._grid(index, surveyor) for index in (step.index, weights_step))
+        weights = replace(weights, parts=self._parts(weights.value, trail, roles, heads))
         result = graph.steps[found.output.step].results[0]
         merge, project_out, divided = after(result, trail.state == "powers", graph, origins)
         queries = self._size([seed for seed, role in roles.items() if role == "query"], trail)
@@ -167,6 +169,27 @@ class Written:
     def _grid(self, index: int, surveyor: Surveyor) -> Grid:
         value = self._graph.steps[index].results[0]
         return Grid(index, value, *surveyor.axes(value))
+
+    def _parts(
+        self, number: int | None, trail: Trail, roles: dict[int, Role], heads: Heads
+    ) -> tuple[tuple[tuple[Role, int], ...], ...]:
+        """What each axis of a tensor on the trail holds; see `Grid`."""
+        here = next((t for t in self._trails.trails(number or 0) if t.product.step == trail.product.step), None)
+        found: list[tuple[tuple[Role, int], ...]] = []
+        for axis in () if here is None else here.labels:
+            parts: list[tuple[Role, int]] = []
+            for part in axis:
+                seeds = self._trails.seeds(trail, (part,))
+                role = _role(seeds, roles)
+                letters = [trail.product.letters[trail.seeds.index(seed)] for seed in seeds]
+                folded = heads.folded.get(letters[0], ()) if len(letters) == 1 else ()
+                if role != "query" and prod(size for _, size in folded) == part.size > 1:
+                    for is_heads, size in folded:
+                        parts.append(("head" if is_heads else "batch", size))
+                elif part.size > 1 or role != "unknown":
+                    parts.append((role, part.size))
+            found.append(tuple(part for part in parts if part[1] > 1) or tuple(parts[:1]))
+        return tuple(found)
 
     def _size(self, seeds: list[int], trail: Trail) -> int:
         shape = self._graph.shape(self._graph.steps[trail.product.step].results[0])
