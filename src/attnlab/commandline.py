@@ -62,6 +62,13 @@ _OPTIONS = {
     "--weights": ("weights", 0),
     "--sample": ("sample", 1),
     "--head": ("head", 1),
+    "--text": ("text", 1),
+    "--text-file": ("text-file", 1),
+    "--top": ("top", 1),
+    "--near": ("near", 1),
+    "--cells": ("cells", 1),
+    "--window": ("window", 1),
+    "--live": ("live", 0),
     "-h": ("help", 0),
     "--help": ("help", 0),
 }
@@ -72,6 +79,8 @@ _VERBS: dict[str, frozenset[str]] = {
     "check": frozenset({"output", "lang", "rerun", "format", "select", "ignore", "explain", "diff", "fix", "help"}),
     "report": frozenset({"output", "lang", "rerun", "help"}),
     "draw": frozenset({"output", "lang", "layer", "weights", "sample", "head", "help"}),
+    "map": frozenset({"output", "lang", "text", "text-file", "layer", "head", "top", "near", "cells", "window"})
+    | {"live", "host", "port", "no-browser", "json", "help"},
     "lesson": frozenset({"output", "lang", "run", "copy", "help"}),
     "play": frozenset({"lang", "host", "port", "no-browser", "help"}),
 }

@@ -56,6 +56,15 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, name: str) -> None:
     assert_same(bare, read(tmp_path / "bare.npz"))
 
 
+def test_a_map_is_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    written(tmp_path / "folder", atlas(), products())
+    write(atlas(), tmp_path / "map.npz")
+    write(atlas(), tmp_path / "map.safetensors")
+    modes = {file.stat().st_mode for file in tmp_path.rglob("*") if file.is_file()}
+    assert modes == {(tmp_path / "usual").stat().st_mode}
+
+
 def test_the_numbers_are_had_without_attnlab(tmp_path: Path) -> None:
     made = atlas()
     write(made, tmp_path / "map.npz")
@@ -66,7 +75,7 @@ def test_the_numbers_are_had_without_attnlab(tmp_path: Path) -> None:
         assert numpy.array_equal(arrays["0001.top_weights"], second.top_weights.numpy())
     assert torch.equal(load_file(tmp_path / "folder" / "layer-0001.safetensors")["entropy"], second.entropy)
     facts = json.loads((tmp_path / "folder" / "map.json").read_text(encoding="utf-8"))
-    assert facts["text"]["spans"][2] == {"start": 2, "stop": 5, "text": "意", "kind": "text"}
+    assert facts["text"]["spans"][2] == {"start": 2, "stop": 5, "text": "意", "kind": "text", "gap": False}
 
 
 def test_an_interrupted_run_is_read_and_carried_on(tmp_path: Path) -> None:

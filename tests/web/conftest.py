@@ -41,7 +41,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens a scene as a page in a file, with the network off. What the page complains of fails the test."""
+    """Opens a scene, or HTML, as a page in a file, with the network off. What the page complains of fails the test."""
     faults: list[str] = []
     contexts: list[Any] = []
 
@@ -49,7 +49,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         scene: Any, elements: dict[str, str] | None = None, *, width: int = 1440, height: int = 900, dark: bool = False
     ) -> Page:
         file = tmp_path / f"page{len(contexts)}.html"
-        file.write_text(frozen(scene, elements), encoding="utf-8")
+        file.write_text(scene if isinstance(scene, str) else frozen(scene, elements), encoding="utf-8")
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", offline=True
         )

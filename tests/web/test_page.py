@@ -240,11 +240,13 @@ def test_it_is_light_or_dark_as_the_system_is(opened: Open) -> None:
     assert background(opened(demo(), dark=True)) < 40
 
 
-def test_dark_can_be_chosen(page: Page) -> None:
+def test_dark_can_be_chosen_and_is_remembered(page: Page) -> None:
     for expected in ("light", "dark"):
         page.locator(".theme").click()
         expect(page.locator("#attnlab")).to_have_attribute("data-theme", expected)
     assert background(page) < 40
+    page.reload()
+    expect(page.locator("#attnlab")).to_have_attribute("data-theme", "dark")
 
 
 @pytest.mark.parametrize("width", [360, 768, 1100, 1920])

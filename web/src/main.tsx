@@ -1,9 +1,11 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
+import type { Words } from "./appearance";
 import { FORMAT, type Language, type Scene } from "./scene";
-import { State, type Options, type Words } from "./state";
+import { State, type Options } from "./state";
 import { Page } from "./view/page";
 import { litCodes } from "./view/source";
+import "./base.css";
 import "./page.css";
 
 /** The element of a page of its own: there, the whole document is the component's. */
@@ -33,15 +35,9 @@ function mount(root: HTMLElement, scene: Scene, words: Words, options: Options =
   if (root.id === PAGE && root.tagName !== "MAIN") root.setAttribute("role", "main");
   render(<Page state={state} />, root);
 
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const follow = () => (state.systemDark.value = dark.matches);
-  follow();
-  dark.addEventListener("change", follow);
   const stops = [
-    effect(() => void (root.dataset.theme = state.dark.value ? "dark" : "light")),
-    effect(() => void (root.lang = state.language.value === "zh" ? "zh-CN" : "en")),
+    state.dress(root),
     effect(() => options.onHighlight?.(state.role.value ? litCodes(state) : state.codes())),
-    () => dark.removeEventListener("change", follow),
     listen(root, state),
   ];
 

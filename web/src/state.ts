@@ -1,10 +1,8 @@
 import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { Appearance, type Words } from "./appearance";
 import { hiddenBy, matrixOf, sharedHead, turned, type Matrix } from "./data/matrix";
 import { Store } from "./data/store";
 import type { Both, Code, Language, Layer, Part, Role, Scene, Tensor, Told } from "./scene";
-
-export type Words = Record<Language, Record<string, string>>;
-export type Theme = "auto" | "light" | "dark";
 
 /** A line of a file, counted from 1. */
 export interface Place {
@@ -39,16 +37,9 @@ const TURNED: Partial<Record<Role, Role>> = { kt: "k" };
 const AFTER: Role[] = ["merged", "projected"];
 
 /** What is shown, and what is chosen of it. Views read its signals; nothing else changes them. */
-export class State {
+export class State extends Appearance {
   readonly store = new Store();
   readonly scene: Signal<Scene>;
-  readonly language: Signal<Language>;
-  readonly theme: Signal<Theme> = signal("auto");
-  readonly systemDark = signal(false);
-  readonly dark: ReadonlySignal<boolean> = computed(() =>
-    this.theme.value === "auto" ? this.systemDark.value : this.theme.value === "dark",
-  );
-
   readonly fileAt = signal(0);
   readonly toldAt = signal(0);
   readonly layerAt = signal(0);
@@ -81,23 +72,12 @@ export class State {
 
   constructor(
     scene: Scene,
-    private readonly words: Words,
+    words: Words,
     readonly options: Options,
   ) {
+    super(options.language ?? scene.lang, words);
     this.scene = signal(scene);
-    this.language = signal(options.language ?? scene.lang);
     this.aim();
-  }
-
-  /** A sentence of the page, with its placeholders filled. */
-  say(id: string, params: Record<string, string | number> = {}): string {
-    const text = this.words[this.language.value][id] ?? id;
-    return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole));
-  }
-
-  /** A text of the scene, in the language that is shown. */
-  text(both: Both): string {
-    return both[this.language.value];
   }
 
   tensor(role: Role): Tensor | undefined {

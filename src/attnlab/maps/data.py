@@ -140,12 +140,14 @@ class Span:
     """What a person reads as one: a word, a character or a sign, in the pieces `start` to `stop` (not included).
 
     `kind`  "text", "space" (it is white space alone), "special" (a token of the model's own, as [SEP])
+    `gap`   whether white space stands before it in the text, and is no span of its own
     """
 
     start: int
     stop: int
     text: str
     kind: Literal["text", "space", "special"]
+    gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

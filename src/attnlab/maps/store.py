@@ -247,8 +247,10 @@ def _opened(path: Path) -> dict[str, Tensor]:
 def _beside(path: Path) -> Generator[Path]:
     """A file to write in the same folder; put in the place of `path` at once when all is written, else removed."""
     part = path.with_name(f".{path.name}.part")
+    os.umask(hidden := os.umask(0))
     try:
         yield part
+        os.chmod(part, 0o666 & ~hidden)  # safetensors makes files that their owner alone can read
         os.replace(part, path)
     except SafetensorError as error:  # what the system said stands in its text
         part.unlink(missing_ok=True)

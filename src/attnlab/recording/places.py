@@ -12,7 +12,8 @@ import builtins
 import linecache
 import threading
 import warnings
-from collections.abc import Set
+from collections.abc import Generator, Set
+from contextlib import contextmanager
 from types import CodeType
 from typing import TypeAlias
 
@@ -40,8 +41,7 @@ class File:
         self._parents: dict[ast.AST, ast.AST] = {}
         try:
             # Python 3.11 cannot parse in two threads at once.
-            with _PARSING, warnings.catch_warnings():  # the program has had its own warnings of this file already
-                warnings.simplefilter("ignore")
+            with _PARSING, _unheard():  # the program has had its own warnings of this file already
                 tree = ast.parse("".join(self.lines))
         except (SyntaxError, ValueError, RecursionError):
             return
@@ -258,3 +258,16 @@ class Places:
         """The whole text of a file; empty where it is not to be had."""
         file = self._files.get(name)
         return "" if file is None else "".join(file.lines)
+
+
+@contextmanager
+def _unheard() -> Generator[None]:
+    """Warnings are dropped. `catch_warnings` would make Python forget which ones the program has shown already."""
+    def drop(*_: object, **__: object) -> None:
+        pass
+
+    shown, warnings.showwarning = warnings.showwarning, drop
+    try:
+        yield
+    finally:
+        warnings.showwarning = shown

@@ -26,14 +26,14 @@ class Bag:
     bytes: int = field(default=0, init=False)
 
     def put(self, *tensors: Tensor) -> Blob:
-        """The bytes of tensors, one after another, deflated.
+        """The bytes of tensors, one after another, deflated, each with a code of its own.
 
         Those of noise repeat nothing but runs: looking for more takes ten times as long, and more room.
         """
-        data = b"".join(map(_bytes, tensors))
-        noise = len(data) > _SHORT or tensors[0].dtype == torch.uint8
+        parts = list(map(_bytes, tensors))
+        noise = sum(map(len, parts)) > _SHORT or tensors[0].dtype == torch.uint8
         squeeze = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_RLE if noise else zlib.Z_DEFAULT_STRATEGY)
-        data = squeeze.compress(data) + squeeze.flush()
+        data = b"".join(squeeze.compress(part) + squeeze.flush(zlib.Z_BLOCK) for part in parts) + squeeze.flush()
         text = base64.b64encode(data).decode("ascii")
         self.bytes += len(text)
         if not self.apart:

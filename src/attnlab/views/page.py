@@ -26,13 +26,30 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 def page(scene: str, elements: Mapping[str, str], program: str, language: Language) -> str:
     """The file. `scene`: as JSON; `elements`: by their ids, what it points to; `program`: its name or path."""
-    script, style = _asset("page.js"), _asset("page.css")
+    return document("page", scene, elements, page_words(), program, "report.noscript", language)
+
+
+def document(
+    asset: str,
+    scene: str,
+    elements: Mapping[str, str],
+    words: Mapping[Language, Mapping[str, str]],
+    name: str,
+    without: str,
+    language: Language,
+) -> str:
+    """A page in one file.
+
+    `asset`: the name of its script and style; `name`: of what it shows; `without`: the id of the sentence that stands
+    in its place where scripts are switched off.
+    """
+    script, style = _asset(f"{asset}.js"), _asset(f"{asset}.css")
     allowed = f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
-    without = "".join(f'<p lang="{code}">{Words(one).say("report.noscript")}</p>' for one, code in _LANGUAGES.items())
-    words = json.dumps(page_words(), ensure_ascii=False, separators=(",", ":"))
+    instead = "".join(f'<p lang="{code}">{Words(one).say(without)}</p>' for one, code in _LANGUAGES.items())
+    texts = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
     blobs = "".join(
-        f'<script type="application/octet-stream" id="{name}">{data}</script>\n' for name, data in elements.items()
+        f'<script type="application/octet-stream" id="{place}">{data}</script>\n' for place, data in elements.items()
     )
     return f"""<!doctype html>
 <html lang="{_LANGUAGES[language]}">
@@ -41,14 +58,14 @@ def page(scene: str, elements: Mapping[str, str], program: str, language: Langua
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 {_GENERATOR}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(os.path.basename(program) or program)} · attnlab</title>
+<title>{html.escape(os.path.basename(name) or name)} · attnlab</title>
 <style>{style}</style>
 </head>
 <body>
 <div id="attnlab"></div>
-<noscript>{without}</noscript>
+<noscript>{instead}</noscript>
 <script type="application/json" id="attnlab-scene">{scene.translate(_ESCAPES)}</script>
-<script type="application/json" id="attnlab-words">{words.translate(_ESCAPES)}</script>
+<script type="application/json" id="attnlab-words">{texts.translate(_ESCAPES)}</script>
 {blobs}<script>{script}</script>
 </body>
 </html>

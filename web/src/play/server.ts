@@ -1,6 +1,7 @@
 // What the server is asked, and what it answers.
 
 import type { Both, Scene } from "../scene";
+import { token } from "../token";
 
 /** A number in the text that a slider stands for: from its first character to behind its last. */
 export interface Place {
@@ -54,7 +55,7 @@ export class Server {
 
   /** `proxied`: a proxy adds the token to what is asked. */
   constructor(proxied: boolean) {
-    this.token = proxied ? null : token();
+    this.token = proxied ? null : token(KEPT);
   }
 
   start(): Promise<Started> {
@@ -82,14 +83,4 @@ export class Server {
     if (!said || (!answer.ok && answer.status !== 409)) throw new Refused(answer.status);
     return answer.json() as Promise<T>;
   }
-}
-
-/** The token of the address that was opened. It is kept for this tab, and taken out of the address. */
-function token(): string | null {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given) {
-    sessionStorage.setItem(KEPT, given);
-    history.replaceState(null, "", location.pathname + location.search);
-  }
-  return sessionStorage.getItem(KEPT);
 }

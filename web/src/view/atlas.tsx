@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { bitmap } from "../canvas";
 import { scaleOf } from "../colour";
 import { unpack } from "../data/blobs";
 import { matrixOf, reduced, type Matrix } from "../data/matrix";
 import type { Layer, Tensor } from "../scene";
 import type { State } from "../state";
-import { bitmap } from "./matrix";
 
 const SIDE = 26;
 

@@ -1,15 +1,17 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { bitmap } from "../canvas";
 import { scaleOf } from "../colour";
 import { reduced, type Matrix } from "../data/matrix";
+import { shortened } from "../labels";
 import type { Role, Tensor } from "../scene";
 import type { State } from "../state";
-import { bitmap } from "./matrix";
 
 /** Samples, heads and layers to choose: the same matrix of each, small, beside each other. */
 export function Chooser({ state }: { state: State }) {
   const layers = state.told.value?.layers ?? [];
   const [samples, heads] = [state.samples.value, state.heads.value];
   if (samples * heads * layers.length <= 1) return null;
+  const short = shortened(layers.map((layer) => layer.label));
   const indices = (count: number) => Array.from({ length: count }, (_, index) => index);
   return (
     <section class="chooser" aria-label={state.say("page.choose.title")}>
@@ -20,7 +22,7 @@ export function Chooser({ state }: { state: State }) {
           onChoose={(index) => state.setLayer(index)}
           options={layers.map((layer, index) => ({
             label: layer.label || String(index + 1),
-            shown: <span class="text">{shortest(layers.map((l) => l.label), index)}</span>,
+            shown: <span class="text">{short[index]}</span>,
           }))}
         />
       )}
@@ -91,15 +93,6 @@ function Choice({ label, chosen, onChoose, options }: ChoiceProps) {
       </div>
     </div>
   );
-}
-
-/** What tells a path from the others: the numbers in it, or all of it. */
-function shortest(labels: string[], index: number): string {
-  const label = labels[index] ?? "";
-  const number = (text: string) => /\d+/.exec(text)?.[0];
-  const numbers = labels.map(number);
-  if (label === "") return String(index + 1);
-  return numbers.every(Boolean) && new Set(numbers).size === labels.length ? (number(label) ?? label) : label;
 }
 
 const SMALL = 44;
