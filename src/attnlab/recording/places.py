@@ -263,6 +263,7 @@ class Places:
 @contextmanager
 def _unheard() -> Generator[None]:
     """Warnings are dropped. `catch_warnings` would make Python forget which ones the program has shown already."""
+
     def drop(*_: object, **__: object) -> None:
         pass
 
