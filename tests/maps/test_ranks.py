@@ -13,13 +13,13 @@ from types import ModuleType
 
 import pytest
 import torch
-from attnlab.maps.streaming import summarise
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from attnlab.maps.ranks import parts, ranks, shared
 from attnlab.maps.store import read
+from attnlab.maps.streaming import summarise
 
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 
