@@ -63,7 +63,7 @@ outputs: .venv/demo
 	    name=$$(basename "$$file"); number=$${name%%_*}; [ "$$number" != self ] || number=00; \
 	    echo "$$file"; $(BIN)/attnlab lesson "$$number" --run >docs/lessons/output/"$$number".txt; done
 
-bench: .venv/bench .venv/test .venv/models
+bench: .venv/bench .venv/test .venv/models .venv/model
 	@set -e; for program in bench/*.py; do $(BIN)/python "$$program"; done
 
 foreign: .venv/models

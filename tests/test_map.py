@@ -17,7 +17,13 @@ from torch import Tensor
 
 from attnlab import commandline
 from attnlab.cli import main
+from attnlab.commandline import parse
+from attnlab.mapping.asking import asked
+from attnlab.mapping.collecting import Collector
+from attnlab.mapping.progress import Progress
 from attnlab.maps.store import read, sources
+from attnlab.maps.streaming import summarise
+from attnlab.words import Words
 
 TEXT = "注意 it.\nThe cat sat."
 NEAR = 5
@@ -546,3 +552,11 @@ def test_each_option_is_in_the_docs(lang: str) -> None:
     page = (Path(__file__).parents[1] / "docs" / lang / "map.md").read_text(encoding="utf-8")
     for option in commandline._VERBS["map"] - {"help", "output"}:
         assert f"`--{option}" in page
+
+
+def test_an_attention_is_the_same_in_every_pass_whatever_part_of_the_model_runs() -> None:
+    """In the order of `choose`: a pass of three, of which `b` computes two; then `b` alone; then `a` alone."""
+    collector = Collector(asked(parse(["map", "program.py"])), summarise, Progress(Words("en"), quiet=True))
+    for name, index in (("a", 0), ("b", 1), ("b", 2), ("b", 0), ("b:2", 1), ("a", 0)):
+        assert collector.wants(name, index)
+    assert collector.seen == 3

@@ -55,14 +55,15 @@ class Collector:
         self._writer = writer
         self._done = done
         self._now = 0
+        self._index = -1
+        self._turns: dict[str, int] = {}
         self._numbers: dict[tuple[str, int], int] = {}
         self._parts: dict[int, list[Layer]] = {}
         self._windows: dict[str, dict[int, tuple[float, ...]]] = {}
 
     def wants(self, name: str, index: int) -> bool:
         """Whether anything is to be made of this attention."""
-        self._now = number = self._numbers.setdefault((name, index), self.seen)
-        self.seen = max(self.seen, number + 1)
+        self._now = number = self._number(name, index)
         ask = self._ask
         if self.fault is not None or (number >= MOST if ask.layers is None else number not in ask.layers):
             return False
@@ -71,7 +72,6 @@ class Collector:
     def each(self, captured: Captured) -> None:
         """Take what is wanted of one call of an attention."""
         number, source = self._now, captured.source
-        self._numbers.setdefault((captured.name, captured.index), number)  # by its name it is asked for from now on
         if self.fault is not None or source is None:
             return
         parts = self._parts.get(number, [])
@@ -83,6 +83,17 @@ class Collector:
                 self._look(place, source, captured.first)
         if number not in self._done:
             self._summary(number, captured, source)
+
+    def _number(self, name: str, index: int) -> int:
+        """A number for each module, and for each further attention that it computes in one pass."""
+        if index <= self._index:  # in each pass they are counted from 0
+            self._turns.clear()
+        self._index = index
+        owner = name.partition(":")[0]  # a second place in a module has a name of its own from the second pass on
+        turn = self._turns[owner] = self._turns.get(owner, -1) + 1
+        number = self._numbers.setdefault((owner, turn), len(self._numbers))
+        self.seen = len(self._numbers)
+        return number
 
     def _summary(self, number: int, captured: Captured, source: Source) -> None:
         _, every, _, _ = source.shape
