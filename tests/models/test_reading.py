@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnlab.maps.data import Span, Text
@@ -122,6 +122,7 @@ def test_marks_of_tokenizers(piece: str, read: str) -> None:
 
 
 @given(st.text(max_size=20), st.data())
+@settings(max_examples=300)
 def test_every_piece_is_in_one_span(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     places = list(zip([0, *cuts], [*cuts, len(text)], strict=True))

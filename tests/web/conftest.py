@@ -23,7 +23,7 @@ _QUIET = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is there an event loop runs in this thread, which other tests may not have
 def browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 
 from attnlab.maps.data import Span, Text
 
@@ -30,8 +31,11 @@ def read(text: str, pieces: Sequence[str], places: Sequence[tuple[int, int]], sp
             ends.append(-1)
         elif (spans and end > start and stop > begin) or (end == start and _goes_on(text, start)):
             begin, ends[-1] = min(begin, start), max(end, stop)
-            first = spans.pop().start
-            spans.append(_span(first, index + 1, text, begin, ends[-1], spans, ends[-2]))
+            last = spans.pop()
+            if begin == ends[-1]:  # neither of them stands for a character
+                spans.append(replace(last, stop=index + 1))
+            else:
+                spans.append(_span(last.start, index + 1, text, begin, ends[-1], spans, ends[-2]))
         elif start < stop:
             begin = start
             spans.append(_span(index, index + 1, text, start, stop, spans, end))

@@ -43,7 +43,7 @@ class File:
             # Python 3.11 cannot parse in two threads at once.
             with _PARSING, _unheard():  # the program has had its own warnings of this file already
                 tree = ast.parse("".join(self.lines))
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, SystemError):  # the last where the program parses meanwhile
             return
         for node in ast.walk(tree):
             for child in ast.iter_child_nodes(node):
