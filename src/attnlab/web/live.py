@@ -25,7 +25,7 @@ from attnlab.commandline import Command
 from attnlab.views.map_page import map_words
 from attnlab.web.security import Door, Guard
 from attnlab.web.server import ASSETS
-from attnlab.web.serving import LOOPBACK, Server, listening, serve
+from attnlab.web.serving import LOOPBACK, Server, body, listening, serve
 from attnlab.words import Language, Words
 
 # So many weights are computed at once.
@@ -108,12 +108,12 @@ class Served:
     async def atlas(self, request: Request) -> Response:
         """What the page shows."""
         # Of an answer that is sent before the question was read to its end, the rest may be lost on the way.
-        await _body(request)
+        await body(request, _BODY)
         return Response(self._scene, media_type="application/json")
 
     async def window(self, request: Request) -> Response:
         """Exact weights as float32, row by row."""
-        asked = self._checked(await _body(request))
+        asked = self._checked(await body(request, _BODY))
         try:
             found = await asyncio.to_thread(self._computed, asked)
         except LookupError:  # of this part nothing is kept that it could be computed from
@@ -137,21 +137,6 @@ class Served:
             found = self._window(asked.layer, asked.head, rows, keys)
             found = found.reshape(-1, *found.shape[-2:])[asked.sample].float().cpu().contiguous()
             return ctypes.string_at(found.data_ptr(), found.numel() * found.element_size())
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > _BODY:
-            raise HTTPException(413)
-    try:
-        body = json.loads(data)
-    except ValueError:
-        raise HTTPException(400) from None
-    if not isinstance(body, dict):
-        raise HTTPException(400)
-    return cast("dict[str, Any]", body)
 
 
 def _number(value: object, count: int) -> int:

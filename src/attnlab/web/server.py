@@ -7,7 +7,7 @@ import json
 import secrets
 from html import escape
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,6 +21,7 @@ from attnlab.views.page_words import page_words
 from attnlab.web.file import Elsewhere, File
 from attnlab.web.runs import Look, Runs, both
 from attnlab.web.security import Door, Guard, policy
+from attnlab.web.serving import body
 from attnlab.web.sliders import sliders
 from attnlab.web.whys import topics
 from attnlab.words import LANGUAGES, Language, catalog
@@ -87,8 +88,9 @@ class Playground:
         )
         return HTMLResponse(page, headers={"Content-Security-Policy": policy(self._proxied, nonce)})
 
-    async def start(self, _: Request) -> Response:
+    async def start(self, request: Request) -> Response:
         """The text to begin with."""
+        await request.body()  # of an answer that is sent before, the rest may be lost on the way
         try:
             text = self._file.read()
         except (OSError, ValueError) as error:
@@ -98,10 +100,10 @@ class Playground:
 
     async def look(self, request: Request) -> Response:
         """A text, run: how that ended, its scene, and where its sliders stand."""
-        body = await _body(request)
-        look: Look = "thorough" if body.get("thorough") is True else "quick"
-        text = _text(body)
-        running = asyncio.create_task(self._runs.look(_name(body, "tab"), _number(body, "edit"), text, look))
+        asked = await body(request, _BODY)
+        look: Look = "thorough" if asked.get("thorough") is True else "quick"
+        text = _text(asked)
+        running = asyncio.create_task(self._runs.look(_name(asked, "tab"), _number(asked, "edit"), text, look))
         await asyncio.sleep(0)  # it begins, and while the program runs there is time for the sliders
         found = sliders(text) if look == "quick" else []
         told, scene = await running
@@ -112,18 +114,18 @@ class Playground:
 
     async def why(self, request: Request) -> Response:
         """The answer to a topic of `why`."""
-        body = await _body(request)
-        told = await self._runs.why(_name(body, "tab"), _number(body, "edit"), _text(body), _name(body, "topic"))
+        asked = await body(request, _BODY)
+        told = await self._runs.why(_name(asked, "tab"), _number(asked, "edit"), _text(asked), _name(asked, "topic"))
         return JSONResponse(told)
 
     async def save(self, request: Request) -> Response:
         """A text, put into the file that was opened."""
-        body = await _body(request)
+        asked = await body(request, _BODY)
         shown = self._file.shown
         if not self._file.savable:
             raise HTTPException(409)
         try:
-            return JSONResponse({"mark": self._file.save(_text(body), _name(body, "mark"))})
+            return JSONResponse({"mark": self._file.save(_text(asked), _name(asked, "mark"))})
         except Elsewhere:
             return JSONResponse({"says": both("play.elsewhere", name=shown), "mark": self._file.read().mark}, 409)
         except (OSError, ValueError) as error:
@@ -144,21 +146,6 @@ def _own(language: Language) -> dict[str, str]:
 
 def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > _BODY:
-            raise HTTPException(413)
-    try:
-        body = json.loads(data)
-    except ValueError:
-        raise HTTPException(400) from None
-    if not isinstance(body, dict):
-        raise HTTPException(400)
-    return cast("dict[str, Any]", body)
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
-"""What every server of ours does: listen, say where, show a browser there, and end."""
+"""What every server of ours does: listen, say where, show a browser there, take what a page sends, and end."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import shutil
 import signal
@@ -16,8 +17,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
+from typing import Any, cast
 
 import uvicorn
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from attnlab.commandline import Command, Misused
@@ -53,6 +57,22 @@ class Server(uvicorn.Server):
         """Stop."""
         self._closing()
         await super().shutdown(sockets)
+
+
+async def body(request: Request, most: int) -> dict[str, Any]:
+    """The JSON that a page sends, of so many bytes at most. Raises `HTTPException`."""
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > most:
+            raise HTTPException(413)
+    try:
+        found = json.loads(data)
+    except ValueError:
+        raise HTTPException(400) from None
+    if not isinstance(found, dict):
+        raise HTTPException(400)
+    return cast("dict[str, Any]", found)
 
 
 def serve(server: Server, sockets: list[socket.socket], command: Command, words: Words, door: Door, verb: str) -> None:
