@@ -1,4 +1,4 @@
-"""Turning this process into the program, watched. What watches it is loaded there: see `watch.py`."""
+"""Turning this process into the program, watched. What watches it is loaded there: see `watch/`."""
 
 from __future__ import annotations
 
