@@ -36,6 +36,8 @@ class Play {
   private found = "";
   private hovered: number | null = null;
   private asking: Promise<Answered> | null = null;
+  /** The notice that a run had no answer: the next answer takes it away. */
+  private fault: typeof state.notice.value = null;
   private timer = 0;
   private mark: string;
 
@@ -89,7 +91,7 @@ class Play {
     const good = answer.ended === "whole" && scene !== null && !scene.error && (!answer.says || scene.told.length > 0);
     batch(() => {
       state.loading.value = false;
-      state.notice.value = state.notice.value?.bad ? null : state.notice.value;
+      if (state.notice.value === this.fault) state.notice.value = null;
       if (newest && answer.sliders?.length) this.editor.places = answer.sliders;
       if (newest || good) state.printed.value = answer.printed;
       this.slide();
@@ -125,7 +127,7 @@ class Play {
       if (error.status === 403) return say("token", {}, spoken);
       return error.status === 413 ? say("long", {}, spoken) : say("failed", { status: error.status }, spoken);
     };
-    state.notice.value = { says, bad: true };
+    state.notice.value = this.fault = { says, bad: true };
     if (state.picture.value !== "none") state.picture.value = "stale";
   }
 
