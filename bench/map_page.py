@@ -130,7 +130,7 @@ def long() -> Atlas:
 
 def words(count: int) -> Text:
     pieces = tuple(f"Ġword{place % 977}" for place in range(count))
-    return Text(pieces, tuple(Span(place, place + 1, f" word{place % 977}", "text") for place in range(count)))
+    return Text(pieces, tuple(Span(place, place + 1, f"word{place % 977}", "text", gap=True) for place in range(count)))
 
 
 def shown(browser: Browser, file: Path, title: str, size: float, usable: float) -> None:

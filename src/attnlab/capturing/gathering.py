@@ -73,11 +73,11 @@ class Gatherer:
                 if self._written.is_busy:
                     self._guarded("", lambda: self._written.product(told))
                 return
-            work = self._candidate
+            work = self._written.candidate
         elif told.op in _FUSED or told.function.rpartition(".")[2] in _COMPILED:
             work = self._fused
         else:
-            self._found.miss(self._called(told).name, f"capture.missed.{_UNSEEN.get(told.op, 'unknown')}")
+            self._found.miss(self._called(told).name, f"capture.missed.{told.op if told.op in _UNSEEN else 'unknown'}")
             return
         call = self._called(told)
         self._guarded(call.name, lambda: work(told, call))
@@ -97,9 +97,6 @@ class Gatherer:
             raise
         except Exception:  # noqa: BLE001 - whatever it is, the program goes on, and the attention is said to be missed
             self._found.miss(name, "capture.missed.fault")
-
-    def _candidate(self, told: Told, call: Call) -> None:
-        self._written.candidate(told, call)
 
     def _fused(self, told: Told, call: Call) -> None:
         style, rule = _FUSED.get(told.op, ("flex", flex))
@@ -220,7 +217,8 @@ class Gatherer:
         return Part(replace(source, q=source.q.clone(), k=source.k.clone(), mask=None), mask, start, keys)
 
 
-_UNSEEN = {"compiled": "compiled", "scripted": "scripted"}
+# What happens inside these is not seen.
+_UNSEEN = frozenset(["compiled", "scripted"])
 
 
 def _is_wanted(op: str) -> bool:

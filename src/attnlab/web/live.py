@@ -8,7 +8,6 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
@@ -24,8 +23,7 @@ from torch import Tensor
 from attnlab.commandline import Command
 from attnlab.views.map_page import map_words
 from attnlab.web.security import Door, Guard
-from attnlab.web.server import ASSETS
-from attnlab.web.serving import LOOPBACK, Server, body, listening, serve
+from attnlab.web.serving import ASSETS, LOOPBACK, Server, body, listening, serve, shell
 from attnlab.words import Language, Words
 
 # So many weights are computed at once.
@@ -34,23 +32,6 @@ _BODY = 1 << 12
 
 # The exact weights [samples, rows, keys] of a layer and a head, by their numbers in the model: of some rows and keys.
 Window: TypeAlias = Callable[[int, int, slice, slice], Tensor]
-
-_PAGE = """<!doctype html>
-<html lang="{lang}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="assets/map.css">
-</head>
-<body>
-<div id="attnlab"></div>
-<script type="application/json" id="attnlab-words">{words}</script>
-<script src="assets/map.js" defer></script>
-</body>
-</html>
-"""
 
 
 def live(scene: str, window: Window, command: Command, words: Words) -> int:
@@ -98,12 +79,9 @@ class Served:
 
     async def page(self, _: Request) -> Response:
         """The page, with every sentence that it says, and nothing of the model's or of the text."""
-        page = _PAGE.format(
-            lang="zh-CN" if self._language == "zh" else self._language,
-            title=escape(Words(self._language).say("live.title")),
-            words=json.dumps(map_words(), ensure_ascii=False).replace("<", "\\u003c"),
-        )
-        return HTMLResponse(page)
+        lang = "zh-CN" if self._language == "zh" else self._language
+        title = Words(self._language).say("live.title")
+        return HTMLResponse(shell(lang, title, "attnlab", ("attnlab-words", map_words()), ["map"]))
 
     async def atlas(self, request: Request) -> Response:
         """What the page shows."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,33 +20,13 @@ from attnlab.views.page_words import page_words
 from attnlab.web.file import Elsewhere, File
 from attnlab.web.runs import Look, Runs, both
 from attnlab.web.security import Door, Guard, policy
-from attnlab.web.serving import body
+from attnlab.web.serving import ASSETS, body, shell
 from attnlab.web.sliders import sliders
 from attnlab.web.whys import topics
 from attnlab.words import LANGUAGES, Language, catalog
 
-ASSETS = Path(__file__).parent / "assets"
 LARGEST = 1 << 20  # characters of a program
 _BODY = 8 * LARGEST
-
-_PAGE = """<!doctype html>
-<html lang="{lang}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="assets/page.css">
-<link rel="stylesheet" href="assets/play.css">
-</head>
-<body>
-<div id="play"></div>
-<script type="application/json" id="words">{words}</script>
-<script src="assets/page.js" defer></script>
-<script src="assets/play.js" defer></script>
-</body>
-</html>
-"""
 
 
 class Playground:
@@ -81,11 +60,8 @@ class Playground:
             "words": _words(),
             "topics": topics(),
         }
-        page = _PAGE.format(
-            lang="zh-Hans" if self._language == "zh" else self._language,
-            title=escape(catalog(self._language)["play.title"]),
-            words=json.dumps(settings, ensure_ascii=False).replace("<", "\\u003c"),
-        )
+        lang = "zh-Hans" if self._language == "zh" else self._language
+        page = shell(lang, catalog(self._language)["play.title"], "play", ("words", settings), ["page", "play"])
         return HTMLResponse(page, headers={"Content-Security-Policy": policy(self._proxied, nonce)})
 
     async def start(self, request: Request) -> Response:

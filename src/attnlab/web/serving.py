@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -31,6 +31,25 @@ from attnlab.words import Words
 
 PORT = 8642  # where it is taken and no other was asked for, any
 LOOPBACK = "127.0.0.1"
+ASSETS = Path(__file__).parent / "assets"
+
+
+_SHELL = """<!doctype html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+{styles}
+</head>
+<body>
+<div id="{root}"></div>
+<script type="application/json" id="{data}">{json}</script>
+{scripts}
+</body>
+</html>
+"""
 
 
 class Server(uvicorn.Server):
@@ -57,6 +76,20 @@ class Server(uvicorn.Server):
         """Stop."""
         self._closing()
         await super().shutdown(sockets)
+
+
+def shell(lang: str, title: str, root: str, data: tuple[str, object], assets: Sequence[str]) -> str:
+    """A page with nothing of anybody's in it: `data`, by the id of its element, and the built files of these names."""
+    name, content = data
+    return _SHELL.format(
+        lang=lang,
+        title=escape(title),
+        root=root,
+        data=name,
+        json=json.dumps(content, ensure_ascii=False).replace("<", "\\u003c"),
+        styles="\n".join(f'<link rel="stylesheet" href="assets/{asset}.css">' for asset in assets),
+        scripts="\n".join(f'<script src="assets/{asset}.js" defer></script>' for asset in assets),
+    )
 
 
 async def body(request: Request, most: int) -> dict[str, Any]:
