@@ -9,19 +9,16 @@ tokens. And of one layer of 64 heads at 131,072 tokens, made up too.
 from __future__ import annotations
 
 import argparse
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import torch
 from measure import table
-from playwright.sync_api import Browser
-from report import chromium, memory
+from playwright.sync_api import Browser, Page
+from report import FRAME, TURNS, chromium, looked_at, rows
 
 from attnlab.maps.data import Atlas, Layer, Products, Span, Summary, Text
 from attnlab.maps.streaming import summarise
@@ -31,47 +28,18 @@ from attnlab.views.map_page import map_page
 
 LAYERS, HEADS, TOKENS = 30, 9, 2048
 LONG, MANY = 131_072, 64
-OPENED, TURNS = 3, 15
 
-# Notes when the map of the head in hand is drawn, and long tasks.
-_WATCH = """
-    window.seen = { first: 0, tasks: [] };
-    new PerformanceObserver((list) => {
-        for (const task of list.getEntries()) window.seen.tasks.push([task.startTime, task.duration]);
-    }).observe({ type: "longtask", buffered: true });
-    const look = () => {
-        const [map, words] = [document.querySelector(".map canvas"), document.querySelector(".tops td")];
-        const drawn = map && map.width > 1 && map.getContext("2d").getImageData(1, 1, 1, 1).data[3] > 0;
-        if (drawn && words) window.seen.first = performance.now();
-        else requestAnimationFrame(look);
-    };
-    requestAnimationFrame(look);
-"""
-_FRAME = """(act) => new Promise((done) => {
-    const began = performance.now();
-    act();
-    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
-})"""
+# Whether the map of the head in hand is drawn, and its query told.
+_READY = 'drawn(document.querySelector(".map canvas")) && document.querySelector(".tops td")'
 _TURN = """(at) => (FRAME)(() => {
     const buttons = document.querySelectorAll(".overview .grid button");
     buttons[at % buttons.length].click();
-})""".replace("FRAME", _FRAME)
+})""".replace("FRAME", FRAME)
 _POINT = """(at) => (FRAME)(() => {
     const box = document.querySelector(".map .matrix").getBoundingClientRect();
     const place = { clientX: box.x + box.width * at / 20, clientY: box.y + box.height * (1 - at / 40), bubbles: true };
     document.elementFromPoint(place.clientX, place.clientY)?.dispatchEvent(new PointerEvent("pointermove", place));
-})""".replace("FRAME", _FRAME)
-
-
-class Seen(NamedTuple):
-    """What was measured of a page: milliseconds, and bytes of memory of its tab."""
-
-    first: float
-    usable: float
-    task: float
-    memory: int
-    turn: float
-    point: float
+})""".replace("FRAME", FRAME)
 
 
 def main() -> None:
@@ -134,50 +102,14 @@ def words(count: int) -> Text:
 
 
 def shown(browser: Browser, file: Path, title: str, size: float, usable: float) -> None:
-    seen = looked_at(browser, file)
-    table(title, rows(seen, file.stat().st_size, size, usable))
+    seen = looked_at(browser, file, ready=_READY, hands=on_map)
+    table(title, rows(seen, size, usable, at="a query"))
 
 
-def rows(seen: Seen, is_size: int, size: float, usable: float) -> Iterator[tuple[str, str, str]]:
-    yield "size", f"{is_size / 1e6:.2f} MB", f"bar: {size / 1e6:.0f} MB"
-    yield "first picture", f"{seen.first:.0f} ms", f"bar: {usable:.0f} ms"
-    yield "usable (no long task after that)", f"{seen.usable:.0f} ms", f"bar: {usable:.0f} ms"
-    yield "longest task on the main thread", f"{seen.task:.0f} ms", "bar: 200 ms"
-    yield "memory of the tab", f"{seen.memory / 1e6:.0f} MB", "bar: 250 MB"
-    yield f"another head, median of {TURNS}", f"{seen.turn:.0f} ms", "bar: 50 ms to the next frame"
-    yield f"pointing at a query, median of {TURNS}", f"{seen.point:.0f} ms", "bar: 50 ms to the next frame"
-
-
-def looked_at(browser: Browser, file: Path) -> Seen:
-    """Open a page from its file, and measure: several times, as the machine may be busy."""
-    seen = [opened(browser, file) for _ in range(OPENED)]
-    return Seen(*(statistics.median(numbers) for numbers in zip(*seen, strict=True)))
-
-
-def opened(browser: Browser, file: Path) -> Seen:
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, offline=True)
-    page = context.new_page()
-    page.add_init_script(_WATCH)
-    page.goto(file.as_uri(), wait_until="commit")
-    while not page.evaluate("window.seen.first"):
-        page.wait_for_timeout(100)
-    page.wait_for_timeout(3000)
-    seen: Any = page.evaluate("window.seen")
-    tasks: list[tuple[float, float]] = seen["tasks"]
-    usable = max([seen["first"], *(start + length for start, length in tasks)])
-    turns = [float(page.evaluate(_TURN, at)) for at in range(1, TURNS + 1)]
-    points = [float(page.evaluate(_POINT, at)) for at in range(1, TURNS + 1)]
-    every: list[tuple[float, float]] = page.evaluate("window.seen.tasks")
-    found = Seen(
-        seen["first"],
-        usable,
-        max((length for _, length in every), default=0.0),
-        memory(),
-        statistics.median(turns),
-        statistics.median(points),
-    )
-    context.close()
-    return found
+def on_map(page: Page) -> tuple[list[float], list[float]]:
+    """Milliseconds to turn to another head, and to point at another query."""
+    turns, points = ([float(page.evaluate(act, at)) for at in range(1, TURNS + 1)] for act in (_TURN, _POINT))
+    return turns, points
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from measure import table
 from playwright.sync_api import Browser, Page, Route, sync_playwright
@@ -49,38 +49,41 @@ with torch.no_grad():
     model(torch.randn(1, int(sys.argv[1]), 768))
 """
 
-# Notes when the first picture is drawn (a canvas with something in it, or an SVG of bertviz's), and long tasks.
+# Notes when the first picture is drawn (READY is what tells), and long tasks.
 _WATCH = """() => {
     window.seen = { first: 0, tasks: [] };
     new PerformanceObserver((list) => {
         for (const task of list.getEntries()) window.seen.tasks.push([task.startTime, task.duration]);
     }).observe({ type: "longtask", buffered: true });
-    const drawn = (canvas) => canvas.width > 1 && canvas.height > 1 &&
+    const drawn = (canvas) => canvas && canvas.width > 1 && canvas.height > 1 &&
         canvas.getContext("2d").getImageData(canvas.width >> 1, canvas.height >> 1, 1, 1).data[3] > 0;
     const look = () => {
-        const canvas = document.querySelector(".stage canvas");
-        if ((canvas && drawn(canvas)) || document.querySelector("#vis rect, svg rect.attentionBoxes"))
-            window.seen.first = performance.now();
+        if (READY) window.seen.first = performance.now();
         else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
 }"""
 
+# A canvas with something in it, or an SVG of bertviz's.
+_READY = (
+    'drawn(document.querySelector(".stage canvas")) || document.querySelector("#vis rect, svg rect.attentionBoxes")'
+)
+
 # From a change to the frame after it.
-_FRAME = """(act) => new Promise((done) => {
+FRAME = """(act) => new Promise((done) => {
     const began = performance.now();
     act();
     requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
 })"""
 _TURN = """(head) => FRAME(() => {
     document.querySelectorAll("[role=radiogroup]:last-of-type [role=radio]")[head].click();
-})""".replace("FRAME", f"({_FRAME})")
+})""".replace("FRAME", f"({FRAME})")
 _POINT = """([role, x, y]) => FRAME(() => {
     const box = document.querySelector(`.stage .matrix[data-role=${role}] canvas`).getBoundingClientRect();
     const down = Math.min(box.height, innerHeight - box.y);
     const at = { clientX: box.x + x * box.width, clientY: box.y + y * down, bubbles: true };
     document.elementFromPoint(at.clientX, at.clientY)?.dispatchEvent(new PointerEvent("pointermove", at));
-})""".replace("FRAME", f"({_FRAME})")
+})""".replace("FRAME", f"({FRAME})")
 
 
 class Seen(NamedTuple):
@@ -103,12 +106,12 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, chromium() as browser:
         folder = Path(name)
-        seen = looked_at(browser, made(DEMO, folder / "demo.html"), None)
+        seen = looked_at(browser, made(DEMO, folder / "demo.html"), hands=on_report)
         table("the demo", [*after_load(seen), *rows(seen, 0.4e6, math.inf)])
         for tokens in asked.tokens:
             script = folder / "stack.py"
             script.write_text(STACK.format(bench=str(BENCH)), encoding="utf-8")
-            seen = looked_at(browser, made(script, folder / f"{tokens}.html", str(tokens)), None)
+            seen = looked_at(browser, made(script, folder / f"{tokens}.html", str(tokens)), hands=on_report)
             table(f"12 layers × 12 heads, {tokens} tokens", rows(seen, *BARS.get(tokens, (math.inf, math.inf))))
             if tokens == 128:
                 beside(browser, seen, folder / "bertviz.html", asked.cdn)
@@ -118,7 +121,7 @@ def after_load(seen: Seen) -> Iterator[tuple[str, str, str]]:
     yield "first picture after the load event", f"{seen.first - seen.load:.0f} ms", f"bar: {AFTER_LOAD} ms"
 
 
-def rows(seen: Seen, size: float, usable: float) -> Iterator[tuple[str, str, str]]:
+def rows(seen: Seen, size: float, usable: float, at: str = "a cell") -> Iterator[tuple[str, str, str]]:
     yield "size", f"{seen.size / 1e6:.2f} MB", f"bar: {size / 1e6:.1f} MB"
     yield "first picture", f"{seen.first:.0f} ms", ""
     yield (
@@ -130,7 +133,7 @@ def rows(seen: Seen, size: float, usable: float) -> Iterator[tuple[str, str, str
     yield "memory of the tab", f"{seen.memory / 1e6:.0f} MB", "bar: 250 MB"
     if seen.turn:
         yield f"another head, median of {TURNS}", f"{seen.turn:.0f} ms", "bar: 50 ms to the next frame"
-    yield f"pointing at a cell, median of {TURNS}", f"{seen.point:.0f} ms", "bar: 50 ms to the next frame"
+    yield f"pointing at {at}, median of {TURNS}", f"{seen.point:.0f} ms", "bar: 50 ms to the next frame"
 
 
 def made(script: Path, page: Path, *arguments: str) -> Path:
@@ -149,21 +152,29 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def looked_at(browser: Browser, file: Path, cdn: Path | None) -> Seen:
-    """Open a page from its file, and measure: several times, as the machine may be busy."""
+Hands: TypeAlias = Callable[[Page], tuple[list[float], list[float]]]
+
+
+def looked_at(
+    browser: Browser, file: Path, cdn: Path | None = None, ready: str = _READY, hands: Hands | None = None
+) -> Seen:
+    """Open a page from its file, and measure: several times, as the machine may be busy.
+
+    `ready`: whether its picture is drawn, in JavaScript; `hands`: turn to other heads and point at other places.
+    """
     seen: list[Seen] = []
     for _ in range(OPENED if cdn is None else 1):
         context = browser.new_context(viewport={"width": 1400, "height": 1000}, offline=cdn is None)
         page = context.new_page()
-        page.add_init_script(f"({_WATCH})()")
+        page.add_init_script(f"({_WATCH.replace('READY', ready)})()")
         if cdn is not None:
             page.route("**/*cdnjs*/**", partial(served, folder=cdn))
-        seen.append(opened(page, file, cdn is None))
+        seen.append(opened(page, file, hands))
         context.close()
     return Seen(*(statistics.median(numbers) for numbers in zip(*seen, strict=True)))
 
 
-def opened(page: Page, file: Path, ours: bool) -> Seen:
+def opened(page: Page, file: Path, hands: Hands | None) -> Seen:
     page.goto(file.as_uri(), wait_until="commit", timeout=PATIENCE * 1000)
     until = time.monotonic() + PATIENCE
     while not page.evaluate("window.seen.first"):
@@ -175,8 +186,9 @@ def opened(page: Page, file: Path, ours: bool) -> Seen:
     load = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
     tasks: list[tuple[float, float]] = seen["tasks"]
     usable = max([seen["first"], *(start + length for start, length in tasks)])
-    turns, points = hands(page) if ours else ([0.0], [0.0])
-    longest = max((length for _, length in tasks), default=0.0)
+    turns, points = hands(page) if hands else ([0.0], [0.0])
+    every: list[tuple[float, float]] = page.evaluate("window.seen.tasks")  # those of turning and pointing too
+    longest = max((length for _, length in every), default=0.0)
     hand = (statistics.median(turns), statistics.median(points))
     return Seen(file.stat().st_size, load, seen["first"], usable, longest, memory(), *hand)
 
@@ -191,7 +203,7 @@ def served(route: Route, *, folder: Path) -> None:
         route.abort()
 
 
-def hands(page: Page) -> tuple[list[float], list[float]]:
+def on_report(page: Page) -> tuple[list[float], list[float]]:
     """Milliseconds to turn to another head, and to point at another cell of the weights."""
     page.get_by_role("button", name="softmax").first.click()
     page.wait_for_timeout(500)

@@ -13,8 +13,8 @@ from attnlab.web.file import File
 from attnlab.web.jupyter import PROXIED
 from attnlab.web.runs import Runs
 from attnlab.web.security import Door
-from attnlab.web.server import ASSETS, Playground
-from attnlab.web.serving import LOOPBACK, Server, listening, serve
+from attnlab.web.server import Playground
+from attnlab.web.serving import ASSETS, LOOPBACK, Server, listening, serve
 from attnlab.web.worker import Worker
 from attnlab.words import Words
 
