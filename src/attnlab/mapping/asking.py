@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +100,13 @@ def asked(command: Command) -> Asked:
         "live" in command.options,
         "json" in command.options,
     )
+
+
+def check_layers(ask: Asked, layers: Collection[int], name: str) -> None:
+    """Raise `Misused` where a layer is asked for that is none of these of `name`."""
+    for layer in [*sorted(ask.layers or ()), *(place.layer for place in ask.windows)]:
+        if layer not in layers:
+            raise Misused("map.layer", asked=layer, name=name, last=max(layers, default=0))
 
 
 def is_model(command: Command) -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attnlab.capturing import Capturing
 from attnlab.commandline import Command, Misused
-from attnlab.mapping.asking import Asked, asked, text_of
+from attnlab.mapping.asking import Asked, asked, check_layers, text_of
 from attnlab.mapping.collecting import Collector
 from attnlab.mapping.paging import served
 from attnlab.mapping.progress import Progress
@@ -146,11 +146,8 @@ class _Mapping:
     def _check(self, heads: list[int]) -> None:
         """Raise `Misused` where a layer or head is asked for that there is none of."""
         ask = self._ask
-        layers = sorted(ask.layers or ())
-        for layer in [*layers, *(place.layer for place in ask.windows)]:
-            if layer >= len(heads):
-                raise Misused("map.layer", asked=layer, name=self._model.name, last=len(heads) - 1)
-        chosen = [(index, head) for index in layers or range(len(heads)) for head in ask.heads or ()]
+        check_layers(ask, range(len(heads)), self._model.name)
+        chosen = [(index, head) for index in sorted(ask.layers or range(len(heads))) for head in ask.heads or ()]
         for layer, head in [*chosen, *((place.layer, place.head) for place in ask.windows)]:
             if head >= heads[layer]:
                 raise Misused("map.no_head", asked=head, layer=layer, last=heads[layer] - 1)

@@ -8,7 +8,7 @@ from typing import IO
 
 from attnlab.capturing import Captured, Capturing
 from attnlab.commandline import Misused
-from attnlab.mapping.asking import Asked
+from attnlab.mapping.asking import Asked, check_layers
 from attnlab.mapping.collecting import MOST, Collector
 from attnlab.mapping.progress import Progress
 from attnlab.maps.data import Atlas
@@ -55,9 +55,7 @@ class Mapped:
         missed = tuple(self._found.missed)
         if not collector.seen and not missed:
             raise Misused("map.none", name=ask.program)
-        for layer in [*(ask.layers or ()), *(place.layer for place in ask.windows)]:
-            if layer >= collector.seen:
-                raise Misused("map.layer", asked=layer, name=ask.program, last=collector.seen - 1)
+        check_layers(ask, range(collector.seen), ask.program)
         atlas = Atlas(ask.program, None, layers, self._seconds, missed)
         if ask.folder is not None:
             atlas = self._written(ask.folder, atlas)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attnlab.commandline import Command, Misused
-from attnlab.mapping.asking import Asked, asked, no_text
+from attnlab.mapping.asking import Asked, asked, check_layers, no_text
 from attnlab.mapping.paging import served
 from attnlab.mapping.telling import free, saved, told
 from attnlab.maps.data import Atlas
@@ -44,9 +44,7 @@ def of_map(command: Command, words: Words) -> int:
 def _chosen(atlas: Atlas, ask: Asked) -> Atlas:
     """The layers that are asked for. Raises `Misused` where one of them, or a head, is not there."""
     layers = {layer.index: layer for layer in atlas.layers}
-    for number in [*(ask.layers or ()), *(place.layer for place in ask.windows)]:
-        if number not in layers:
-            raise Misused("map.layer", asked=number, name=ask.program, last=max(layers, default=0))
+    check_layers(ask, layers, ask.program)
     chosen = [layers[number] for number in sorted(layers if ask.layers is None else ask.layers)]
     heads = [(layer, head) for layer in chosen for head in ask.heads or ()]
     for layer, head in [*heads, *((layers[place.layer], place.head) for place in ask.windows)]:
